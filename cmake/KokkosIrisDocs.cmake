@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# API reference: target docs, ctest Docs.doxygen. Every warning is an error, so an undocumented
+# parameter of a public entity fails the build.
+find_package(Doxygen REQUIRED)
+set(DOXYGEN_PROJECT_BRIEF "${PROJECT_DESCRIPTION}")
+set(DOXYGEN_WARN_AS_ERROR FAIL_ON_WARNINGS)
+set(DOXYGEN_QUIET YES)
+set(DOXYGEN_EXTRACT_ALL NO)
+set(DOXYGEN_WARN_IF_UNDOCUMENTED NO)
+set(DOXYGEN_HIDE_UNDOC_MEMBERS YES)
+set(DOXYGEN_GENERATE_LATEX NO)
+set(DOXYGEN_HAVE_DOT NO)
+set(DOXYGEN_JAVADOC_AUTOBRIEF YES)
+set(DOXYGEN_MACRO_EXPANSION YES)
+set(DOXYGEN_EXPAND_ONLY_PREDEF YES)
+set(DOXYGEN_PREDEFINED KOKKOS_FUNCTION= KOKKOS_INLINE_FUNCTION=inline KOKKOS_FORCEINLINE_FUNCTION=inline
+                       KOKKOSIRIS_ENABLE_FUSED KOKKOSIRIS_ENABLE_BLAS)
+set(DOXYGEN_EXCLUDE_SYMBOLS KokkosIris::Impl*)
+set(DOXYGEN_FILE_PATTERNS *.hpp *.md)
+set(DOXYGEN_STRIP_FROM_PATH ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+set(DOXYGEN_USE_MDFILE_AS_MAINPAGE ${PROJECT_SOURCE_DIR}/README.md)
+doxygen_add_docs(docs ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/README.md)
+if(KokkosIris_ENABLE_TESTS)
+  add_test(NAME Docs.doxygen COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target docs)
+  set_tests_properties(Docs.doxygen PROPERTIES TIMEOUT 120 LABELS docs)
+endif()

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# scripts/dependencies.sh [host|cuda]
+# Makes sure that everything KokkosIris is built from is there:
+# - packages of Debian, installed when missing (needs root only then);
+# - Kokkos >= 4.7 and Kokkos Kernels: an installation that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT,
+#   default prefixes), else both built from source into a cache in the user's home.
+# Prints Kokkos_DIR=... and KokkosKernels_DIR=... on standard output. A second run takes a second.
+# The architecture for cuda is Kokkos' name in KOKKOSIRIS_CUDA_ARCH (default HOPPER90).
+# shellcheck source=lib.sh
+source "$(dirname "$0")/lib.sh"
+
+backend=${1:-host}
+case $backend in host | cuda) ;; *) die "unknown backend '$backend'; use host or cuda" ;; esac
+
+# The source distribution on the Python package index that holds both, and what it has to be.
+package=pygenten version=0.1.5
+sha256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
+kokkos_version=4.7.0
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/kokkosiris
+archive=$cache/$package-$version.tar.gz
+
+install_packages() {
+  local -a missing=()
+  local entry
+  # command:package where a command may come from elsewhere (a module, pip); packages otherwise.
+  for entry in cmake:cmake ninja:ninja-build "${CXX:-c++}":g++ patch:patch pip3:python3-pip \
+    mpiexec:openmpi-bin mpicxx:libopenmpi-dev; do
+    command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+  done
+  if command -v dpkg-query >/dev/null; then
+    for entry in libopenblas-dev libgtest-dev; do
+      dpkg-query -W -f '${Status}' "$entry" 2>/dev/null | grep -q ' installed$' || missing+=("$entry")
+    done
+  fi
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    die "these packages are missing: ${missing[*]}. As root on Debian: apt-get install ${missing[*]}"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  step "update the package lists" apt-get -o Acquire::Retries=3 update
+  step "install ${missing[*]}" apt-get -o Acquire::Retries=3 install -y --no-install-recommends "${missing[@]}"
+}
+
+# probe <build folder> [<cmake argument>...]: prints the two lines of a suitable installation, or fails.
+probe() {
+  local folder=$1 output
+  shift
+  output=$(cmake -S "$source_dir/cmake/probe" -B "$folder" "$@" 2>/dev/null) || return 1
+  sed -n 's/^-- \(Kokkos[A-Za-z]*_DIR=\)/\1/p' <<<"$output"
+}
+
+check_archive() {
+  [ -f "$1" ] && [ "$(sha256sum "$1" | cut -d ' ' -f 1)" = "$sha256" ]
+}
+
+download() {
+  # Only this package from source: the tools that pip needs to read its name are binary packages.
+  python3 -m pip download --quiet --no-deps --no-binary "$package" --dest "$stage/download" \
+    "$package==$version"
+  check_archive "$stage/download/$package-$version.tar.gz" || {
+    echo "the SHA-256 of $package-$version.tar.gz is not $sha256"
+    return 1
+  }
+  mv "$stage/download/$package-$version.tar.gz" "$archive"
+}
+
+unpack() {
+  tar -xzf "$archive" -C "$stage" --strip-components=2 "$package-$version/tpls/kokkos" \
+    "$package-$version/tpls/kokkos-kernels"
+  patch -p1 -d "$stage/kokkos" <"$patch_file"
+}
+
+# cmake_install <name> <cmake argument>...: configures, builds and installs $stage/<name>.
+cmake_install() {
+  local name=$1
+  shift
+  cmake -S "$stage/$name" -B "$stage/build-$name" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_INSTALL_PREFIX="$stage/prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@"
+  cmake --build "$stage/build-$name" -j "$jobs"
+  cmake --install "$stage/build-$name"
+}
+
+# build_kokkos <prefix>: in a folder of its own that becomes <prefix> at the end, so an interrupted
+# build leaves nothing that looks complete.
+build_kokkos() {
+  local prefix=$1
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock -w 1800 9 || die "another build has held $cache/lock for half an hour"
+  [ ! -d "$prefix" ] || return 0
+  rm -rf "$cache"/stage.*
+  stage=$(mktemp -d "$cache/stage.XXXXXX")
+  scratch+=("$stage")
+  check_archive "$archive" || step "download the source of Kokkos $kokkos_version" download
+  step "unpack Kokkos and Kokkos Kernels" unpack
+  step "build Kokkos $kokkos_version ($backend)" cmake_install kokkos "${kokkos_options[@]}"
+  step "build Kokkos Kernels" cmake_install kokkos-kernels "${common_options[@]}" \
+    -DKokkos_DIR="$stage/prefix/lib/cmake/Kokkos" -DKokkosKernels_ENABLE_ALL_COMPONENTS=OFF \
+    -DKokkosKernels_ENABLE_COMPONENT_BATCHED=ON
+  grep -rlIF "$stage/prefix" "$stage/prefix" | xargs -r sed -i "s|$stage/prefix|$prefix|g"
+  mv "$stage/prefix" "$prefix"
+}
+
+install_packages
+
+probe_dir=$(mktemp -d)
+scratch+=("$probe_dir")
+probe_options=()
+[ "$backend" = host ] || probe_options+=("-DKokkosIris_BACKEND=${backend^^}")
+if probe "$probe_dir" "${probe_options[@]}"; then exit 0; fi
+
+common_options=(-DCMAKE_CXX_STANDARD=20)
+kokkos_options=("${common_options[@]}" -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON)
+if [ "$backend" = cuda ]; then
+  # CMake 3.25 does not pass the standard to nvcc by itself.
+  common_options+=(-DCMAKE_CUDA_STANDARD=20 -DCMAKE_CUDA_FLAGS=-std=c++20)
+  kokkos_options=("${common_options[@]}" -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_CUDA=ON
+    "-DKokkos_ARCH_${KOKKOSIRIS_CUDA_ARCH:-HOPPER90}=ON" -DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON)
+else
+  kokkos_options+=(-DKokkos_ARCH_NATIVE=ON)
+fi
+patch_file=$source_dir/cmake/patches/kokkos-$kokkos_version-cuda13.patch
+key=$({ machine_key; cat "$patch_file"; echo "$sha256" "${kokkos_options[@]}"; } | sha256sum | cut -c1-12)
+prefix=$cache/kokkos-$kokkos_version-$backend-$key
+[ -d "$prefix" ] || build_kokkos "$prefix"
+printf '%s\n' "Kokkos_DIR=$prefix/lib/cmake/Kokkos" "KokkosKernels_DIR=$prefix/lib/cmake/KokkosKernels"

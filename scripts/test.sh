@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# scripts/test.sh [<preset> [<ctest argument>...]]
+# From a bare machine to test results: installs or finds the dependencies, configures, builds, checks the
+# format, runs the tests. The preset is host-release unless given; measurements (label perf) are left to
+# scripts/bench.sh. The last line is ctest's own.
+# shellcheck source=lib.sh
+source "$(dirname "$0")/lib.sh"
+
+preset=${1:-host-release}
+shift $(($# > 0))
+configure "$preset"
+build
+if command -v clang-format >/dev/null; then
+  step "check the format" "$source_dir/scripts/check_format.sh"
+fi
+# PROCESSORS of each test keeps tests of several ranks from sharing the cores (KokkosIrisTesting.cmake).
+cd "$build_dir"
+ctest --output-on-failure --no-label-summary -j "$jobs" -LE perf "$@" 2>&1 |
+  grep --line-buffered -vE '^ +Start +[0-9]+:'

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The slow path of every wait on the host: what is watched while a rank waits, and what follows.
+
+#include <poll.h>
+#include <sched.h>
+
+#include <chrono>
+#include <core/KokkosIris_Runtime.hpp>
+#include <core/KokkosIris_Wait.hpp>
+#include <cstdio>
+
+namespace KokkosIris::Impl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Polls between two looks at the clock, and time between two looks at the other processes: system
+/// calls cost about as much as a yield, and a dead process may be noticed 10 ms late.
+constexpr unsigned polls_per_clock_read = 32;
+constexpr double seconds_per_process_check = 0.01;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+const char* to_string(WaitPhase phase) noexcept {
+  switch (phase) {
+    case WaitPhase::collective_arrival: return "the arrival in a collective call";
+    case WaitPhase::recovery: return "the return after an error";
+    case WaitPhase::device_barrier: return "the arrival in a barrier inside a kernel";
+    case WaitPhase::user_wait: return "a condition of wait_until";
+    case WaitPhase::copy_engine_space: return "room in the ring of the copy engine";
+    case WaitPhase::copy_engine_quiet: return "the completion of copies";
+    case WaitPhase::peer_entry: return "the start of the fused operation";
+    case WaitPhase::operand_packed: return "the other teams of this rank";
+    case WaitPhase::peer_partial: return "a partial tile";
+    case WaitPhase::peer_space: return "room in the staging of tiles";
+    case WaitPhase::peer_completion: return "the completion of the fused operation";
+  }
+  return "an unknown phase";
+}
+
+bool Runtime::process_is_gone(int rank) const {
+  const int descriptor = m_process_descriptors[static_cast<std::size_t>(rank)];
+  if (descriptor < 0) return false;
+  pollfd query{descriptor, POLLIN, 0};
+  return poll(&query, 1, 0) == 1;
+}
+
+bool Runtime::find_departed(WaitSite site, bool& orderly, int& who) const {
+  for (int other = 0; other < m_size; ++other) {
+    if (other == m_rank) continue;
+    // In this order: a rank that leaves and ends in between has left in good order.
+    const bool gone = process_is_gone(other);
+    const bool left = control(other).life.load(std::memory_order_acquire) == ControlBlock::left;
+    // A rank that left in good order matters only to those who wait for it.
+    if (left ? other == site.peer : gone) {
+      orderly = left;
+      who = other;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// True if this rank waits inside a fused operation for a rank whose host has gone on to a collective
+/// call that this rank has not entered. On the host a kernel has ended when its launch returns, so that
+/// rank has done its part of the operation, which a last look finds, or was never in it: it will not
+/// come.
+bool Runtime::peer_is_elsewhere(WaitSite site) const {
+  switch (site.phase) {
+    case WaitPhase::peer_entry:
+    case WaitPhase::peer_partial:
+    case WaitPhase::peer_space:
+    case WaitPhase::peer_completion: break;
+    default: return false;
+  }
+  const std::uint64_t next = m_generation + 1;  // unchanged while this rank's host is in a kernel
+  return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
+}
+
+Runtime::WaitResult Runtime::wait_impl(WaitSite site, bool heed_abort, bool (*ready)(void*),
+                                       void* argument) {
+  for (int spin = 0; spin < m_spins; ++spin) {
+    if (ready(argument)) return WaitResult::ready;
+    pause_processor();
+  }
+  // Before giving up there is always one last look: what we wait for may have been the last thing
+  // that the other rank did, and the ranks should agree on whether it happened.
+  const auto start = Clock::now();
+  double next_process_check = seconds_per_process_check;
+  for (unsigned poll = 1;; ++poll) {
+    if (ready(argument)) return WaitResult::ready;
+    if (heed_abort &&
+        control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {
+      return ready(argument) ? WaitResult::ready : WaitResult::aborted;
+    }
+    sched_yield();
+    if (poll % polls_per_clock_read != 0) continue;
+    if (peer_is_elsewhere(site)) {
+      if (ready(argument)) return WaitResult::ready;
+      give_up_on_other_call(site);
+      return WaitResult::peer_elsewhere;
+    }
+    const double elapsed = seconds_since(start);
+    if (elapsed >= next_process_check) {
+      next_process_check = elapsed + seconds_per_process_check;
+      bool orderly = false;
+      int who = -1;
+      if (find_departed(site, orderly, who)) {
+        if (ready(argument)) return WaitResult::ready;
+        give_up_on_departed(site, orderly, who);
+        return WaitResult::peer_left;
+      }
+    }
+    if (m_timeout > 0.0 && elapsed > m_timeout) {
+      if (ready(argument)) return WaitResult::ready;
+      give_up_on_time(site);
+      return WaitResult::too_late;
+    }
+  }
+}
+
+/// What the wait was for; names the collective call where there is one.
+std::string Runtime::describe(WaitSite site) const {
+  std::string text = to_string(site.phase);
+  if (site.phase == WaitPhase::collective_arrival) {
+    text += std::string(" '") + arrival(m_rank).operation + "'";
+  }
+  if (site.peer >= 0) text += " of rank " + std::to_string(site.peer);
+  return text;
+}
+
+void Runtime::give_up_on_departed(WaitSite site, bool orderly, int who) noexcept {
+  const std::string rank = "rank " + std::to_string(who);
+  raise_abort(ErrorCode::peer_died, "wait",
+              (orderly ? rank + " has destroyed its context" : "the process of " + rank + " is gone") +
+                  " while rank " + std::to_string(m_rank) + " waited for " + describe(site));
+}
+
+void Runtime::give_up_on_time(WaitSite site) noexcept {
+  char limit[32];
+  std::snprintf(limit, sizeof(limit), "%g s", m_timeout);
+  raise_abort(ErrorCode::timeout, "wait",
+              "rank " + std::to_string(m_rank) + " waited longer than " + limit +
+                  " (KOKKOSIRIS_TIMEOUT) for " + describe(site));
+}
+
+void Runtime::give_up_on_other_call(WaitSite site) noexcept {
+  const ArrivalSlot& theirs = control(site.peer).arrivals[(m_generation + 1) & 1u];
+  raise_abort(ErrorCode::mismatch, "wait",
+              "rank " + std::to_string(site.peer) + " is in the collective call '" +
+                  theirs.operation + "' while rank " + std::to_string(m_rank) + " waits for " +
+                  describe(site) +
+                  "; all ranks must call the collective operations of a context in the same order, "
+                  "and pass workspaces of the same earlier call");
+}
+
+bool Runtime::wait_until(WaitSite site, bool (*ready)(void*), void* argument) {
+  return wait_impl(site, true, ready, argument) == WaitResult::ready;
+}
+
+bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* argument) {
+  return runtime.wait_until(site, ready, argument);
+}
+
+}  // namespace KokkosIris::Impl

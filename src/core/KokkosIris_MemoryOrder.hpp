@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Tags for the order and the scope of atomics, signals and fences, and their desul equivalents.
+///
+/// Order and scope are types, so that a call chooses its instruction at compile time:
+/// `atomic_add(d, p, 1, peer, relaxed, device_scope)`.
+
+#ifndef KOKKOSIRIS_MEMORY_ORDER_HPP
+#define KOKKOSIRIS_MEMORY_ORDER_HPP
+
+#include <Kokkos_Core.hpp>
+#include <desul/atomics.hpp>
+#include <type_traits>
+
+namespace KokkosIris {
+
+/// No ordering; only the access itself is atomic.
+struct Relaxed {
+  using desul_order = desul::MemoryOrderRelaxed;
+};
+/// Later accesses of the calling thread are not performed before this one.
+struct Acquire {
+  using desul_order = desul::MemoryOrderAcquire;
+};
+/// Earlier accesses of the calling thread are visible, at the scope, before this one.
+struct Release {
+  using desul_order = desul::MemoryOrderRelease;
+};
+/// Acquire and release in one read-modify-write; the default of every remote atomic.
+struct AcqRel {
+  using desul_order = desul::MemoryOrderAcqRel;
+};
+
+/// Threads of one team agree on the order.
+struct TeamScope {
+  using desul_scope = desul::MemoryScopeCore;
+};
+/// All threads of one device (on the host: of one process) agree on the order.
+struct DeviceScope {
+  using desul_scope = desul::MemoryScopeDevice;
+};
+/// All ranks of the context agree on the order; the default, and the only scope that may be used
+/// for data which another rank reads or writes. (desul's node scope is `.sys` on CUDA; its system
+/// scope has no CUDA code.)
+struct SystemScope {
+  using desul_scope = desul::MemoryScopeNode;
+};
+
+inline constexpr Relaxed relaxed{};
+inline constexpr Acquire acquire{};
+inline constexpr Release release{};
+inline constexpr AcqRel acq_rel{};
+inline constexpr TeamScope team_scope{};
+inline constexpr DeviceScope device_scope{};
+inline constexpr SystemScope system_scope{};
+
+/// True for the four order tags.
+template <class T>
+inline constexpr bool is_memory_order_v =
+    std::is_same_v<T, Relaxed> || std::is_same_v<T, Acquire> || std::is_same_v<T, Release> ||
+    std::is_same_v<T, AcqRel>;
+/// True for the three scope tags.
+template <class T>
+inline constexpr bool is_memory_scope_v =
+    std::is_same_v<T, TeamScope> || std::is_same_v<T, DeviceScope> ||
+    std::is_same_v<T, SystemScope>;
+
+namespace Impl {
+
+/// Reads a flag with acquire order at system scope: what its writer released before is visible.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T load_acquire(const T* flag) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
+  KOKKOS_IF_ON_HOST((return __atomic_load_n(flag, __ATOMIC_ACQUIRE);))
+  KOKKOS_IF_ON_DEVICE((
+      const T value = desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
+                                         desul::MemoryScopeNode{});
+      desul::atomic_thread_fence(desul::MemoryOrderAcquire{}, desul::MemoryScopeNode{});
+      return value;))
+}
+
+/// Reads a flag that may change at any time, without ordering anything.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T* flag) {
+  KOKKOS_IF_ON_HOST((return __atomic_load_n(flag, __ATOMIC_RELAXED);))
+  KOKKOS_IF_ON_DEVICE((return desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
+                                                 desul::MemoryScopeNode{});))
+}
+
+/// Writes a flag with release order at system scope: everything that the calling thread did before,
+/// and everything it observed through a team barrier before, is visible to whoever acquires it.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_release(T* flag, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
+  KOKKOS_IF_ON_HOST((__atomic_store_n(flag, value, __ATOMIC_RELEASE);))
+  KOKKOS_IF_ON_DEVICE((
+      desul::atomic_thread_fence(desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
+      desul::atomic_store(flag, value, desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});))
+}
+
+}  // namespace Impl
+}  // namespace KokkosIris
+
+#endif

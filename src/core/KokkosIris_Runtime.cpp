@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <core/KokkosIris_Runtime.hpp>
+#include <core/KokkosIris_Wait.hpp>
+#include <cstdio>
+
+namespace KokkosIris::Impl {
+namespace {
+
+int open_process(pid_t process) {
+  return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+}
+
+/// Identifies the name space of this process' number: ranks in containers of their own must not watch
+/// a stranger that happens to have a rank's number. 0 if it cannot be known.
+std::uint64_t process_namespace() {
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
+}
+
+/// Waits until nobody is writing the record, as long as a live writer can possibly need: it may have
+/// lost its processor in between, or its life.
+std::uint32_t settled_state(const AbortRecord& record) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (;;) {
+    const std::uint32_t state = record.state.load(std::memory_order_acquire);
+    if (state != AbortRecord::being_written || std::chrono::steady_clock::now() > limit) return state;
+    sched_yield();
+  }
+}
+
+/// Polls before yielding: long where every rank has a processor of its own, else none to speak of,
+/// since the rank that is waited for may need this very processor.
+int choose_spins(Bootstrap& bootstrap) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);  // stays so if the call fails: then every rank is taken to share a processor
+  sched_getaffinity(0, sizeof(mine), &mine);
+  cpu_set_t any;
+  CPU_ZERO(&any);
+  for (const cpu_set_t& one : bootstrap.all_gather(mine)) CPU_OR(&any, &any, &one);
+  return CPU_COUNT(&any) >= bootstrap.size() ? 2000 : 1;
+}
+
+}  // namespace
+
+Runtime::Runtime(Bootstrap& bootstrap, double timeout)
+    : m_rank(bootstrap.rank()), m_size(bootstrap.size()), m_timeout(timeout) {
+  const auto versions = bootstrap.all_gather(control_layout_version);
+  if (std::any_of(versions.begin(), versions.end(),
+                  [](std::uint32_t version) { return version != control_layout_version; })) {
+    throw_error(ErrorCode::mismatch, m_rank, "Context",
+                "ranks run different versions of KokkosIris; use one installation for all");
+  }
+  m_spins = choose_spins(bootstrap);
+  m_segments = SharedSegment::create_all(bootstrap, sizeof(ControlBlock), "KokkosIris::control");
+  ControlBlock& mine = control(m_rank);
+  mine.layout_version = control_layout_version;
+  mine.process = getpid();
+  mine.process_namespace = process_namespace();
+  mine.life.store(ControlBlock::running, std::memory_order_release);
+  bootstrap.barrier();
+  for (int other = 0; other < m_size; ++other) {
+    const ControlBlock& theirs = control(other);
+    const bool watched = theirs.process_namespace == mine.process_namespace &&
+                         theirs.process_namespace != 0 && theirs.process != mine.process;
+    m_process_descriptors.push_back(watched ? open_process(theirs.process) : -1);
+  }
+  bootstrap.barrier();  // nobody leaves, and may end, before its process has been opened
+}
+
+void Runtime::leave() {
+  m_left = true;
+  control(m_rank).life.store(ControlBlock::left, std::memory_order_release);
+}
+
+Runtime::~Runtime() {
+  leave();
+  for (const int descriptor : m_process_descriptors) {
+    if (descriptor >= 0) close(descriptor);
+  }
+}
+
+const std::uint32_t* Runtime::abort_word() const {
+  return reinterpret_cast<const std::uint32_t*>(&control(m_rank).abort.state);
+}
+
+void Runtime::barrier(std::string_view operation) { meet(operation, nullptr, 0); }
+
+void Runtime::enter(std::string_view operation) {
+  if (m_left) throw_error(ErrorCode::misuse, m_rank, operation, "the context has been destroyed");
+  if (m_dead) {
+    throw_error(ErrorCode::peer_died, m_rank, operation,
+                "a process of this context is gone; destroy the context");
+  }
+  if (control(m_rank).abort.state.load(std::memory_order_acquire) == AbortRecord::none) return;
+  if (!m_thrown) throw_abort(operation);
+  recover(operation);
+}
+
+void Runtime::publish_arrival(std::string_view operation, const void* data, std::size_t bytes) {
+  ArrivalSlot& mine = control(m_rank).arrivals[m_generation & 1u];
+  if (bytes > 0) std::memcpy(mine.data, data, bytes);
+  mine.bytes = static_cast<std::uint32_t>(bytes);
+  const std::size_t letters = std::min(operation.size(), sizeof(mine.operation) - 1);
+  std::memcpy(mine.operation, operation.data(), letters);
+  mine.operation[letters] = '\0';
+  mine.dropped = m_dropped.load(std::memory_order_acquire);
+  mine.generation.store(m_generation, std::memory_order_release);
+}
+
+void Runtime::meet(std::string_view operation, const void* data, std::size_t bytes) {
+  enter(operation);
+  const std::uint64_t generation = ++m_generation;
+  publish_arrival(operation, data, bytes);
+  for (int step = 1; step < m_size; ++step) {
+    const int other = (m_rank + step) % m_size;
+    const ArrivalSlot& theirs = control(other).arrivals[generation & 1u];
+    auto arrived = [&] { return theirs.generation.load(std::memory_order_acquire) >= generation; };
+    if (wait_impl({WaitPhase::collective_arrival, other}, true,
+                  [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); },
+                  &arrived) != WaitResult::ready) {
+      throw_abort(operation);
+    }
+  }
+  m_completed = generation;
+  require_same_call(operation);
+}
+
+/// A rank in another collective call than this one, or -1.
+int Runtime::find_other_call() const {
+  const ArrivalSlot& mine = arrival(m_rank);
+  for (int other = 0; other < m_size; ++other) {
+    const ArrivalSlot& theirs = arrival(other);
+    if (theirs.bytes != mine.bytes || std::strcmp(theirs.operation, mine.operation) != 0) return other;
+  }
+  return -1;
+}
+
+/// Every rank finds a difference if there is one, so all of them throw.
+void Runtime::require_same_call(std::string_view operation) const {
+  const int other = find_other_call();
+  if (other < 0) return;
+  throw_error(ErrorCode::mismatch, m_rank, operation,
+              "rank " + std::to_string(other) + " is in the collective call '" +
+                  arrival(other).operation +
+                  "'; all ranks must call the collective operations of a context in the same order");
+}
+
+void Runtime::spread_abort(int origin, ErrorCode code, const char* text) noexcept {
+  for (int step = 0; step < m_size; ++step) {
+    AbortRecord& record = control((m_rank + step) % m_size).abort;
+    std::uint32_t expected = AbortRecord::none;
+    if (!record.state.compare_exchange_strong(expected, AbortRecord::being_written)) continue;
+    record.origin = origin;
+    record.code = static_cast<std::int32_t>(code);
+    std::snprintf(record.text, sizeof(record.text), "%s", text);
+    record.state.store(AbortRecord::raised, std::memory_order_release);
+  }
+}
+
+void Runtime::raise_abort(ErrorCode code, std::string_view operation,
+                          const std::string& message) noexcept {
+  char text[sizeof(AbortRecord::text)];
+  std::snprintf(text, sizeof(text), "%.*s: %s", static_cast<int>(operation.size()),
+                operation.data(), message.c_str());
+  spread_abort(m_rank, code, text);
+}
+
+void Runtime::fail(ErrorCode code, std::string_view operation, const std::string& message) {
+  // An error that was thrown before is over with this call, as with any collective one; otherwise the
+  // others would take this failure for that one.
+  if (m_thrown) enter(operation);
+  raise_abort(code, operation, message);
+  m_thrown = true;
+  throw_error(code, m_rank, operation, message);
+}
+
+void Runtime::check(std::string_view operation) {
+  if (!m_thrown && control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {
+    throw_abort(operation);
+  }
+}
+
+void Runtime::throw_abort(std::string_view operation) {
+  const AbortRecord& record = control(m_rank).abort;
+  m_thrown = true;
+  if (settled_state(record) != AbortRecord::raised) {
+    spread_abort(m_rank, ErrorCode::peer_failed, "a rank failed while it reported an error");
+    throw_error(ErrorCode::peer_failed, m_rank, operation, "another rank failed");
+  }
+  const auto code = static_cast<ErrorCode>(record.code);
+  if (code == ErrorCode::peer_died) m_dead = true;
+  // Whoever raised it may have met a recovery half-way and reached only some ranks.
+  spread_abort(record.origin, code, record.text);
+  const std::string origin = "rank " + std::to_string(record.origin);
+  if (record.origin == m_rank || code == ErrorCode::timeout || code == ErrorCode::peer_died) {
+    throw_error(code, m_rank, operation, "given up by " + origin + " in " + record.text);
+  }
+  throw_error(ErrorCode::peer_failed, m_rank, operation, origin + " failed in " + record.text);
+}
+
+void Runtime::wait_for_recovery(std::string_view operation,
+                                std::atomic<std::uint64_t> RecoverySlot::*word) {
+  for (int step = 1; step < m_size; ++step) {
+    const int other = (m_rank + step) % m_size;
+    const auto& theirs = control(other).recovery.*word;
+    auto arrived = [&] { return theirs.load(std::memory_order_acquire) >= m_recoveries; };
+    const WaitResult result =
+        wait_impl({WaitPhase::recovery, other}, false,
+                  [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); }, &arrived);
+    if (result == WaitResult::ready) continue;
+    m_dead = true;
+    if (result == WaitResult::peer_left) {
+      throw_error(ErrorCode::peer_died, m_rank, operation,
+                  "a rank ended, or destroyed its context, after an error, while this one waited for "
+                  "rank " + std::to_string(other) + "; destroy the context");
+    }
+    throw_error(ErrorCode::timeout, m_rank, operation,
+                "rank " + std::to_string(other) +
+                    " did not come back after an error on some rank; after an Error every rank "
+                    "must go on with the same collective call or destroy the context");
+  }
+}
+
+void Runtime::recover(std::string_view operation) {
+  RecoverySlot& mine = control(m_rank).recovery;
+  ++m_recoveries;
+  mine.generation = m_generation;
+  mine.completed = m_completed;
+  mine.arrived.store(m_recoveries, std::memory_order_release);
+  wait_for_recovery(operation, &RecoverySlot::arrived);
+  catch_up();
+  clear_abort();
+  mine.cleared.store(m_recoveries, std::memory_order_release);
+  wait_for_recovery(operation, &RecoverySlot::cleared);
+  m_thrown = false;
+  ++m_epoch;
+  for (const auto& action : m_recovery_actions) action();
+}
+
+/// Brings this rank to where the rank that came farthest is: its call numbers, and what the last
+/// completed call did. Nobody enters another call before all ranks have cleared, so the arrivals of
+/// the completed call are still there.
+void Runtime::catch_up() {
+  std::uint64_t entered = 0;
+  std::uint64_t completed = 0;
+  for (int other = 0; other < m_size; ++other) {
+    const RecoverySlot& theirs = control(other).recovery;
+    entered = std::max(entered, theirs.generation);
+    completed = std::max(completed, theirs.completed);
+  }
+  const bool missed = completed > m_completed;
+  m_generation = completed;
+  const bool effective = missed && find_other_call() < 0;
+  for (const auto& action : m_catch_up_actions) action(effective);
+  m_completed = completed;
+  m_generation = entered;
+}
+
+/// A late report of the failure that is being recovered from may be under way from a thread that
+/// waits: its record must be whole before it is taken away.
+void Runtime::clear_abort() {
+  AbortRecord& record = control(m_rank).abort;
+  settled_state(record);
+  record.state.store(AbortRecord::none, std::memory_order_release);
+}
+
+void Runtime::drop(std::uint64_t sequence) {
+  const std::lock_guard<std::mutex> lock(m_drop_mutex);
+  const std::uint64_t count = m_dropped.load(std::memory_order_relaxed);
+  control(m_rank).dropped[count % (2 * max_live_allocations)] = sequence;
+  m_dropped.store(count + 1, std::memory_order_release);
+}
+
+}  // namespace KokkosIris::Impl

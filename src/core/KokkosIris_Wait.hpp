@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The one place that waits inside kernels: bounded, and given up when a rank fails.
+
+#ifndef KOKKOSIRIS_WAIT_HPP
+#define KOKKOSIRIS_WAIT_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/KokkosIris_DeviceContext.hpp>
+#include <core/KokkosIris_MemoryOrder.hpp>
+#include <core/KokkosIris_WaitSite.hpp>
+#include <memory>
+
+namespace KokkosIris::Impl {
+
+/// Tells the processor that this is a spin loop.
+KOKKOS_FORCEINLINE_FUNCTION void pause_processor() {
+#if defined(__x86_64__) || defined(_M_X64)
+  KOKKOS_IF_ON_HOST((__builtin_ia32_pause();))
+#elif defined(__aarch64__)
+  KOKKOS_IF_ON_HOST((__asm__ __volatile__("yield");))
+#endif
+}
+
+/// Host part of wait() after the short spin: yields the processor between polls, watches the abort
+/// word, the deadline and whether the peer's process lives. A deadline or a dead peer aborts the
+/// operation on all ranks.
+/// \return true as soon as `ready(argument)` is; false if the wait was given up
+bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* argument);
+
+/// Waits until `ready()` returns true.
+///
+/// Called by one thread. `ready` reads the flag (once, with load_acquire) and decides by that value.
+/// \return true if ready; false if the wait was given up because a rank failed, a process is gone or
+///         the deadline passed: the caller then leaves its kernel without touching peers' memory,
+///         and the host call that launched it raises the error.
+template <class Ready>
+KOKKOS_INLINE_FUNCTION bool wait(const DeviceContext& context, WaitSite site, Ready&& ready) {
+  const DeviceState& state = context.state();
+  for (int spin = 0; spin < state.spins; ++spin) {
+    if (ready()) return true;
+    pause_processor();
+  }
+  KOKKOS_IF_ON_HOST((
+      using Callable = std::remove_reference_t<Ready>;
+      return wait_on_host(
+          *state.runtime, site,
+          [](void* argument) -> bool { return (*static_cast<Callable*>(argument))(); },
+          const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
+  KOKKOS_IF_ON_DEVICE((
+      // The abort word is host memory here, so it is read rarely; the deadline is kept by the
+      // host's watchdog, which sets that word.
+      for (unsigned poll = 1;; ++poll) {
+        if (ready()) return true;
+        if ((poll & 0x3ffu) == 0u && load_relaxed(state.abort_word) != 0u) return false;
+      }))
+}
+
+/// Waits until the counter at `flag` has reached `target`; compares by difference, so that counters
+/// may wrap around. Acquires what was released with the value read.
+template <class Counter>
+KOKKOS_INLINE_FUNCTION bool wait_counter(const DeviceContext& context, WaitSite site,
+                                         const Counter* flag, Counter target) {
+  static_assert(std::is_unsigned_v<Counter>, "generation counters are unsigned");
+  using Signed = std::make_signed_t<Counter>;
+  return wait(context, site, [=] {
+    return static_cast<Signed>(static_cast<Counter>(load_acquire(flag) - target)) >= 0;
+  });
+}
+
+}  // namespace KokkosIris::Impl
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// What the kernels of the fused operations have in common: operands, buffers, panels of A, tiles.
+
+#ifndef KOKKOSIRIS_FUSED_KERNEL_HPP
+#define KOKKOSIRIS_FUSED_KERNEL_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <fused/KokkosIris_FusedOptions.hpp>
+#include <fused/KokkosIris_ItemSchedule.hpp>
+#include <fused/KokkosIris_Matrix.hpp>
+#include <fused/KokkosIris_PanelShards.hpp>
+#include <fused/KokkosIris_TileExchange.hpp>
+#include <fused/KokkosIris_TileStore.hpp>
+#include <type_traits>
+
+namespace KokkosIris::Impl {
+
+/// Base of the kernels. Teams walk through their items; every function is called by whole teams.
+template <class T, class Engine>
+struct FusedKernel {
+  using Acc = acc_type_t<T>;
+  using Tile = AccTile<Acc>;
+  using Panel = typename Engine::Panel;
+
+  Engine engine;
+  TileExchange exchange;
+  ItemSchedule schedule;
+  MatrixRef<T> c;
+  MatrixRef<const T> a;
+  Bias<T> bias;
+  char* tiles = nullptr;
+  char* panels = nullptr;
+  std::int64_t tile_bytes = 0;
+  std::int64_t panel_bytes = 0;
+
+  /// The panel that a team holds.
+  struct LoadedPanel {
+    std::int64_t number = -1;
+    Panel panel = {};
+  };
+
+  /// A whole on this rank; the form of every operation but all_gather_matmul.
+  struct LocalA {
+    const FusedKernel& kernel;
+    KOKKOS_FUNCTION int count() const { return 1; }
+    KOKKOS_FUNCTION int first() const { return 0; }
+    KOKKOS_FUNCTION MatrixRef<const T> operator()(int) const { return kernel.a; }
+    template <class Team>
+    KOKKOS_FUNCTION bool wait(const Team&, int) const {
+      return true;
+    }
+  };
+
+  /// Prepares B and, where teams share panels, all panels of A; ends with all teams' work visible.
+  template <class Team, class Source>
+  KOKKOS_FUNCTION bool prepare(const Team& team, const Source& source) const {
+    engine.prepare(team);
+    if (schedule.shares_panels()) {
+      for (std::int64_t p = team.league_rank(); p < schedule.panels; p += team.league_size()) {
+        Panel panel;
+        if (!load_panel(team, source, p, panels + p * panel_bytes, panel)) return false;
+      }
+    }
+    return exchange.league_barrier(team, 1);
+  }
+
+  /// Makes `held` the panel of an item.
+  template <class Team, class Source>
+  KOKKOS_FUNCTION bool hold_panel(const Team& team, const Source& source,
+                                  const ItemSchedule::Item& item, LoadedPanel& held) const {
+    if (held.number == item.panel) return true;
+    held.number = item.panel;
+    if (!schedule.shares_panels()) {
+      return load_panel(team, source, item.panel, panels + team.league_rank() * panel_bytes,
+                        held.panel);
+    }
+    held.panel = engine.loaded(panels + item.panel * panel_bytes,
+                               source(source.first()).block(item.row, 0, item.rows, a.cols),
+                               a.cols * source.count());
+    return true;
+  }
+
+  /// Tile buffer 0 or 1 of a team.
+  template <class Team>
+  KOKKOS_FUNCTION Tile tile(const Team& team, int which, std::int64_t rows,
+                            std::int64_t cols) const {
+    return {reinterpret_cast<Acc*>(tiles + (2 * team.league_rank() + which) * tile_bytes),
+            schedule.block_columns, rows, cols};
+  }
+  /// Staging of producer `from` for consumer `to`.
+  KOKKOS_FUNCTION Tile staged(int from, int to, std::int64_t item, std::int64_t rows,
+                              std::int64_t cols) const {
+    return {reinterpret_cast<Acc*>(exchange.slot(from, to, item)), schedule.block_columns, rows,
+            cols};
+  }
+
+  /// tile = A panel times the block's columns of an owner's chunk, plus bias. The tile may be empty.
+  template <class Team>
+  KOKKOS_FUNCTION void compute(const Team& team, const LoadedPanel& held,
+                               const ItemSchedule::Item& item, int owner, const Tile& out) const {
+    if (out.rows == 0 || out.cols == 0) return;
+    const std::int64_t column = item.block * schedule.block_columns;
+    engine.compute(team, held.panel, owner, column, out);
+    engine.tile_store().add_bias(team, out, bias, item.row, schedule.chunk_begin(owner) + column);
+  }
+
+  /// Computes a tile whose final place is `out` on this rank: there at once if memory is as the
+  /// engine writes it, else in the team's buffer. \return where it is
+  template <class Team>
+  KOKKOS_FUNCTION Tile compute_in_place(const Team& team, const LoadedPanel& held,
+                                        const ItemSchedule::Item& item, int owner,
+                                        const MatrixRef<T>& out) const {
+    Tile result = tile(team, 0, out.rows, out.cols);
+    if constexpr (std::is_same_v<T, Acc>) {
+      // A single row may have any row stride; engines take leading dimensions as BLAS does.
+      if (out.col_stride == 1 && out.row_stride >= out.cols && out.row_stride <= INT32_MAX) {
+        result = {out.data, out.row_stride, out.rows, out.cols};
+      }
+    }
+    compute(team, held, item, owner, result);
+    return result;
+  }
+
+ private:
+  template <class Team, class Source>
+  KOKKOS_FUNCTION bool load_panel(const Team& team, const Source& source, std::int64_t number,
+                                  char* buffer, Panel& panel) const {
+    const std::int64_t row = number * schedule.panel_rows;
+    const std::int64_t rows = min64(schedule.panel_rows, schedule.rows - row);
+    const auto block = [&](int s) {
+      const MatrixRef<const T> shard = source(s);
+      return shard.block(row, 0, rows, shard.cols);
+    };
+    const PanelShards<T, decltype(block)> shards{block, rows, a.cols, source.count(),
+                                                 source.first()};
+    return engine.load(
+        team, buffer, shards, [&](int s) { return source.wait(team, s); }, panel);
+  }
+};
+
+}  // namespace KokkosIris::Impl
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// From a call of a fused operation to its kernel: checks, preparation, choice of engine, launch.
+
+#ifndef KOKKOSIRIS_FUSED_LAUNCH_HPP
+#define KOKKOSIRIS_FUSED_LAUNCH_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <fused/KokkosIris_FusedOptions.hpp>
+#include <fused/KokkosIris_FusedPreparation.hpp>
+#include <fused/KokkosIris_FusedProblem.hpp>
+#include <heap/KokkosIris_Context.hpp>
+#include <string>
+#include <type_traits>
+
+namespace KokkosIris::Impl {
+
+/// Compile-time rules for the operands of all fused operations.
+template <class ExecutionSpace, class MemorySpace, class CView, class AView, class BView>
+constexpr void check_operand_types() {
+  using T = typename CView::value_type;
+  static_assert(CView::rank() == 2 && AView::rank() == 2 && BView::rank() == 2,
+                "operands of fused operations are Views of rank 2");
+  static_assert(!std::is_const_v<T>, "C is written: its View must not be const");
+  static_assert(std::is_same_v<typename AView::non_const_value_type, T> &&
+                    std::is_same_v<typename BView::non_const_value_type, T>,
+                "A, B and C have the same element type");
+  static_assert(is_fused_element_v<T>,
+                "fused operations take double, float, KokkosIris::half_t and KokkosIris::bhalf_t");
+  static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename CView::memory_space>::accessible &&
+                    Kokkos::SpaceAccessibility<ExecutionSpace,
+                                               typename AView::memory_space>::accessible &&
+                    Kokkos::SpaceAccessibility<ExecutionSpace,
+                                               typename BView::memory_space>::accessible &&
+                    Kokkos::SpaceAccessibility<ExecutionSpace, MemorySpace>::accessible,
+                "the execution space must reach the operands and the context's heap");
+}
+
+template <class MemorySpace, class ViewType>
+OperandDescription describe_operand(const Context<MemorySpace>& context, const ViewType& view) {
+  const auto ref = matrix_ref(view);
+  return {view.label(),
+          reinterpret_cast<const char*>(ref.data),
+          ref.rows,
+          ref.cols,
+          ref.row_stride,
+          ref.col_stride,
+          static_cast<std::int64_t>(sizeof(typename ViewType::value_type)),
+          context.device().is_symmetric(ref.data,
+                                        view.span() * sizeof(typename ViewType::value_type))};
+}
+
+/// Fills in what all kernels have.
+template <class Kernel, class T>
+void set_operands(Kernel& kernel, const WorkspaceState& workspace, const MatrixRef<T>& c,
+                  const MatrixRef<const T>& a, const Bias<T>& bias) {
+  kernel.exchange = workspace.exchange;
+  kernel.schedule = workspace.schedule;
+  kernel.c = c;
+  kernel.a = a;
+  kernel.bias = bias;
+  kernel.tiles = workspace.tiles;
+  kernel.panels = workspace.panels;
+  kernel.tile_bytes = workspace.tile_bytes;
+  kernel.panel_bytes = workspace.panel_bytes;
+}
+
+/// Calls `launch(engine)` with the engine of the workspace.
+template <class T, bool Host, class Launch>
+void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, bool gathers,
+                 const Launch& launch) {
+  const ItemSchedule& schedule = workspace.schedule;
+  if constexpr (Host) {
+    const PackedGemm& routines = packed_gemm(element_kind<T>::value);
+    if (workspace.signature.engine == TileEngine::packed) {
+      return launch(PackedTileEngine<T>{&routines, b, schedule, workspace.prepared_b});
+    }
+#ifdef KOKKOSIRIS_ENABLE_BLAS
+    if (workspace.signature.engine == TileEngine::blas) {
+      using Engine = BlasTileEngine<T>;
+      auto* const copy = reinterpret_cast<typename Engine::Acc*>(workspace.prepared_b);
+      return launch(Engine{&routines, b, schedule, Engine::uses_b_in_place(b) ? nullptr : copy});
+    }
+#endif
+  }
+  launch(PortableTileEngine<T>{b, schedule, gathers});
+}
+
+/// The whole course of a call. `Operation` names the operation and its kernel.
+template <class Operation, class ExecutionSpace, class MemorySpace, class CView, class AView,
+          class BView>
+FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& context,
+                         const CView& c_view, const AView& a_view, const BView& b_view,
+                         const FusedOptions<typename CView::value_type>& options) {
+  check_operand_types<ExecutionSpace, MemorySpace, CView, AView, BView>();
+  using T = typename CView::value_type;
+  constexpr bool host =
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+  constexpr bool gathers = Operation::operation == FusedOperation::all_gather_matmul;
+
+  const FusedProblem problem{Operation::operation,
+                             context.size(),
+                             describe_operand(context, c_view),
+                             describe_operand(context, a_view),
+                             describe_operand(context, b_view),
+                             options.bias.axis,
+                             options.bias.size,
+                             element_number<T>()};
+  FusedWorkspace workspace =
+      prepare_workspace<T, host>(exec, context, problem, options.config, options.workspace);
+
+  MatrixRef<const T> a = {matrix_ref(a_view).data, problem.a.rows, problem.a.cols,
+                          problem.a.row_stride, problem.a.col_stride};
+  MatrixRef<const T> b = {matrix_ref(b_view).data, problem.b.rows, problem.b.cols,
+                          problem.b.row_stride, problem.b.col_stride};
+  Bias<T> bias = options.bias;
+  bias.axis = resolve_bias_axis(problem);
+  const WorkspaceState& state = *workspace.state();
+  with_engine<T, host>(state, b, gathers, [&](const auto& engine) {
+    using Engine = std::decay_t<decltype(engine)>;
+    typename Operation::template Kernel<T, Engine> kernel;
+    kernel.engine = engine;
+    set_operands(kernel, state, matrix_ref(c_view), a, bias);
+    // The workspace may come from an instance of more threads: teams wait for each other, so there
+    // must not be more of them than run at once.
+    const int league = static_cast<int>(std::min<std::int64_t>(state.league, exec.concurrency()));
+    Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
+    if constexpr (std::is_same_v<Engine, PortableTileEngine<T>>) {
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));
+    }
+    Kokkos::parallel_for(std::string("KokkosIris::") + to_string(Operation::operation), policy,
+                         kernel);
+  });
+  if (!options.async_op) {
+    exec.fence(std::string("KokkosIris::") + to_string(Operation::operation));
+    context.runtime().check(to_string(Operation::operation));
+    context.state().barrier(to_string(Operation::operation));
+  } else if (host) {
+    context.runtime().check(to_string(Operation::operation));
+  }
+  return workspace;
+}
+
+template <class Operation, class MemorySpace, class CView, class AView, class BView>
+FusedWorkspace run_on_default(Context<MemorySpace>& context, const CView& c, const AView& a,
+                              const BView& b,
+                              const FusedOptions<typename CView::value_type>& options) {
+  const typename Context<MemorySpace>::execution_space exec;
+  auto workspace = run_fused<Operation>(exec, context, c, a, b, options);
+  exec.fence("KokkosIris: fused operation on the default instance");
+  return workspace;
+}
+
+}  // namespace KokkosIris::Impl
+
+#endif

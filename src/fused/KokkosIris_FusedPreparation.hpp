@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Preparing the workspace of a fused operation: agreement, schedule, memory, flags.
+
+#ifndef KOKKOSIRIS_FUSED_PREPARATION_HPP
+#define KOKKOSIRIS_FUSED_PREPARATION_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <exception>
+#include <fused/KokkosIris_FusedProblem.hpp>
+#include <fused/KokkosIris_FusedWorkspace.hpp>
+#include <fused/KokkosIris_TileEngine_Blas.hpp>
+#include <fused/KokkosIris_TileEngine_Packed.hpp>
+#include <fused/KokkosIris_TileEngine_Portable.hpp>
+#include <heap/KokkosIris_Context.hpp>
+#include <memory>
+#include <string>
+
+namespace KokkosIris::Impl {
+
+template <class T>
+constexpr std::int32_t element_number() {
+  if constexpr (std::is_same_v<T, double>) return 0;
+  if constexpr (std::is_same_v<T, float>) return 1;
+  if constexpr (std::is_same_v<T, half_t>) return 2;
+  return 3;
+}
+
+/// Threads of a team: host teams are single threads, so that a tile's data stays in one core's cache.
+template <bool Host>
+auto team_size() {
+  if constexpr (Host) return 1;
+  else return Kokkos::AUTO;
+}
+
+/// Memory that an engine needs and the sizes that it prefers.
+struct EnginePlan {
+  std::int64_t panel_rows;
+  std::int64_t block_columns;
+  std::int64_t granularity;
+  std::size_t panel_bytes = 0;
+  std::size_t prepared_bytes = 0;
+};
+
+template <class T, bool Host>
+EnginePlan preferred_sizes(TileEngine engine, const FusedProblem& problem) {
+  if constexpr (Host) {
+    const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
+    if (engine == TileEngine::packed) {
+      return {gemm.balanced_panel_rows(std::max<std::int64_t>(1, problem.m())), gemm.tile_columns,
+              gemm.nr};
+    }
+    if (engine == TileEngine::blas) return {256, 1024, 16};
+  }
+  using Engine = PortableTileEngine<T>;
+  return {2 * Engine::tile_rows, 4 * Engine::tile_cols, Engine::tile_cols};
+}
+
+template <class T, bool Host>
+void add_memory(TileEngine engine, const ItemSchedule& schedule, const FusedProblem& problem,
+                EnginePlan& plan) {
+  const std::int64_t k = problem.k();
+  if constexpr (Host) {
+    const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
+    if (engine == TileEngine::packed) {
+      plan.panel_bytes = PackedTileEngine<T>::panel_bytes(gemm, schedule, k);
+      plan.prepared_bytes = PackedTileEngine<T>::prepared_bytes(gemm, schedule, k);
+      return;
+    }
+#ifdef KOKKOSIRIS_ENABLE_BLAS
+    if (engine == TileEngine::blas) {
+      plan.panel_bytes = BlasTileEngine<T>::panel_bytes(schedule, k);
+      plan.prepared_bytes = BlasTileEngine<T>::prepared_bytes(k, problem.n());
+      return;
+    }
+#endif
+  }
+  plan.panel_bytes = PortableTileEngine<T>::panel_bytes(
+      schedule, k, problem.operation == FusedOperation::all_gather_matmul);
+}
+
+/// True if the workspace can serve calls in the context's present state.
+inline bool serves(const FusedWorkspace& workspace, const ContextState& context,
+                   std::uint64_t epoch) {
+  const auto& state = workspace.state();
+  return state && state->epoch == epoch && state->context.lock().get() == &context;
+}
+
+/// True if the workspace was prepared for this very call.
+inline bool fits(const FusedWorkspace& workspace, const FusedSignature& signature,
+                 const ContextState& context, std::uint64_t epoch) {
+  return serves(workspace, context, epoch) && workspace.state()->signature == signature;
+}
+
+/// Cuts one local allocation into the parts of a workspace.
+class LocalParts {
+ public:
+  std::size_t add(std::size_t bytes) {
+    const std::size_t at = m_bytes;
+    m_bytes += (bytes + 127) / 128 * 128;
+    return at;
+  }
+  std::size_t bytes() const { return m_bytes; }
+
+ private:
+  std::size_t m_bytes = 0;
+};
+
+/// Allocates and clears the memory of a workspace. Collective.
+template <class T, bool Host, class ExecutionSpace, class MemorySpace>
+void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
+                        const FusedProblem& problem, const EnginePlan& plan,
+                        WorkspaceState& state) {
+  const ItemSchedule& schedule = state.schedule;
+  const bool reduces = schedule.owners > 1;
+  state.tile_bytes = round_up(
+      schedule.panel_rows * schedule.block_columns * std::int64_t(sizeof(acc_type_t<T>)), 128);
+  TileExchange& exchange = state.exchange;
+  exchange.context = context.device();
+  exchange.items = schedule.items();
+  exchange.slot_bytes = reduces ? state.tile_bytes : 0;
+  exchange.slots = reduces ? TileExchange::slots_for(exchange.items, schedule.teams) : 0;
+  const std::size_t flag_bytes = TileExchange::flag_bytes(problem.ranks, exchange.slots);
+  auto block = context.template empty<char*>(
+      "KokkosIris::workspace",
+      TileExchange::symmetric_bytes(problem.ranks, exchange.slots, exchange.slot_bytes));
+  exchange.place(block.data());
+
+  LocalParts parts;
+  const std::size_t words_at = parts.add(sizeof(LocalWords));
+  const std::int64_t buffers = schedule.shares_panels() ? schedule.panels : state.league;
+  const std::size_t panels_at = parts.add(plan.panel_bytes * static_cast<std::size_t>(buffers));
+  const std::size_t tiles_at = parts.add(static_cast<std::size_t>(2 * state.tile_bytes * state.league));
+  const std::size_t b_at = parts.add(plan.prepared_bytes);
+  std::string fault;
+  Kokkos::View<char*, MemorySpace> local;
+  try {
+    local = Kokkos::View<char*, MemorySpace>(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"), parts.bytes());
+    fill(exec, local.data(), words_at + sizeof(LocalWords), ConstantValues<char>{0});
+    fill(exec, block.data(), flag_bytes, ConstantValues<char>{0});
+    exec.fence("KokkosIris::workspace");
+  } catch (const std::exception& error) {
+    fault = "no memory for a workspace of " + std::to_string(parts.bytes()) + " bytes: " +
+            error.what();
+  }
+  // Also the barrier after which the flags of all ranks are clear.
+  agree_on_call(context.runtime(), state.signature, 0, fault, ErrorCode::out_of_memory);
+
+  exchange.local = reinterpret_cast<LocalWords*>(local.data() + words_at);
+  state.panels = local.data() + panels_at;
+  state.panel_bytes = static_cast<std::int64_t>(plan.panel_bytes);
+  state.tiles = local.data() + tiles_at;
+  state.prepared_b = plan.prepared_bytes > 0 ? local.data() + b_at : nullptr;
+  state.symmetric_memory = std::make_shared<decltype(block)>(block);
+  state.local_memory = std::make_shared<decltype(local)>(local);
+}
+
+/// The workspace for a call: the given one if it fits, else a new one (collective).
+/// \throws Error on all ranks if one has illegal arguments or they differ
+template <class T, bool Host, class ExecutionSpace, class MemorySpace>
+FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
+                                 const FusedProblem& problem, const FusedConfig& config,
+                                 const FusedWorkspace& given) {
+  Runtime& runtime = context.runtime();
+  // A recovery from an earlier error, if there is one to make, outdates the given workspace.
+  runtime.enter(to_string(problem.operation));
+  std::string fault = find_fault(problem);
+  if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
+    fault = "a size in FusedConfig is negative; 0 means automatic";
+  }
+  const TileEngine engine = choose_engine(
+      config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
+  const FusedSignature signature{problem.operation, problem.element, problem.m(), problem.n(),
+                                 problem.k(),       config,          engine};
+  if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
+    // The other ranks may be in the kernel already, where they would wait for this one.
+    runtime.fail(ErrorCode::invalid_argument, to_string(problem.operation), fault);
+  }
+  if (fits(given, signature, context.state(), runtime.epoch())) return given;
+  auto state = std::make_shared<WorkspaceState>();
+  const std::int64_t concurrency = exec.concurrency();
+  state->league = static_cast<int>(
+      config.teams > 0 ? std::min<std::int64_t>(config.teams, concurrency) : concurrency);
+  const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);
+
+  EnginePlan plan = preferred_sizes<T, Host>(engine, problem);
+  if (config.panel_rows > 0) plan.panel_rows = config.panel_rows;
+  if (config.block_columns > 0) plan.block_columns = config.block_columns;
+  const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
+                       problem.operation == FusedOperation::matmul_reduce_scatter;
+  state->signature = signature;
+  state->schedule =
+      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, plan.panel_rows,
+                         plan.block_columns, plan.granularity, teams);
+  add_memory<T, Host>(engine, state->schedule, problem, plan);
+  allocate_workspace<T, Host>(exec, context, problem, plan, *state);
+  state->context = context.shared_state();
+  state->epoch = runtime.epoch();
+  return FusedWorkspace(state);
+}
+
+}  // namespace KokkosIris::Impl
+
+#endif

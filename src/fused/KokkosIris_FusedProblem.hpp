@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The arguments of a fused operation without their types: what is legal, and agreeing on it.
+
+#ifndef KOKKOSIRIS_FUSED_PROBLEM_HPP
+#define KOKKOSIRIS_FUSED_PROBLEM_HPP
+
+#include <core/KokkosIris_Runtime.hpp>
+#include <cstdint>
+#include <fused/KokkosIris_FusedOptions.hpp>
+#include <fused/KokkosIris_FusedWorkspace.hpp>
+#include <string>
+#include <type_traits>
+
+namespace KokkosIris::Impl {
+
+/// An operand as error messages and checks need it.
+struct OperandDescription {
+  std::string label;
+  const char* data;
+  std::int64_t rows, cols;
+  std::int64_t row_stride, col_stride;
+  std::int64_t element_bytes;
+  bool symmetric;
+};
+
+struct FusedProblem {
+  FusedOperation operation;
+  int ranks;
+  OperandDescription c, a, b;
+  BiasAxis bias_axis;
+  std::int64_t bias_size;
+  std::int32_t element;  ///< number of the element type
+
+  /// Of one rank's product: for all_gather_matmul K is that of the gathered operand.
+  std::int64_t m() const { return a.rows; }
+  std::int64_t n() const { return b.cols; }
+  std::int64_t k() const { return b.rows; }
+};
+
+/// Why the arguments are illegal, with sizes and what to do; empty if they are legal.
+std::string find_fault(const FusedProblem& problem);
+
+/// The axis of a bias that find_fault() has accepted.
+BiasAxis resolve_bias_axis(const FusedProblem& problem);
+
+/// The engine that serves a call. \throws Error (invalid_argument) for a bad KOKKOSIRIS_ENGINE
+/// \param host true for host backends
+/// \param fault receives why the requested engine cannot serve, if it cannot
+TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_extent,
+                         std::string& fault);
+
+/// Collective: all ranks come with their signature and their fault, if they found one.
+/// \return the largest number of teams of any rank
+/// \throws Error on all ranks: (`code`) if one has a fault, (mismatch) if signatures differ; names the
+///         rank, the operation and the sizes
+std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, std::int64_t teams,
+                           const std::string& fault, ErrorCode code = ErrorCode::invalid_argument);
+
+}  // namespace KokkosIris::Impl
+
+#endif

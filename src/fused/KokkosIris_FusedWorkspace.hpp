@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Configuration of the fused operations, and the memory that they keep between calls.
+
+#ifndef KOKKOSIRIS_FUSED_WORKSPACE_HPP
+#define KOKKOSIRIS_FUSED_WORKSPACE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <fused/KokkosIris_ItemSchedule.hpp>
+#include <fused/KokkosIris_TileExchange.hpp>
+#include <heap/KokkosIris_ContextState.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace KokkosIris {
+
+/// What computes the tiles of a fused operation.
+enum class TileEngine : std::int32_t {
+  automatic,  ///< KOKKOSIRIS_ENGINE, else the fastest one for the backend
+  packed,     ///< packed panels and vector kernels chosen at run time; host backends
+  blas,       ///< calls of the BLAS library; host backends, if built with one
+  portable    ///< Kokkos Kernels' batched GEMM; every backend
+};
+
+/// Tuning of a fused operation; never changes which rank owns what. All ranks give the same values,
+/// 0 meaning the engine's choice.
+struct FusedConfig {
+  TileEngine engine = TileEngine::automatic;
+  std::int32_t panel_rows = 0;     ///< rows of the product that a team computes at a time
+  std::int32_t block_columns = 0;  ///< columns that a flag stands for, at most
+  std::int32_t teams = 0;          ///< teams of the kernel, at most the instance's concurrency
+
+  bool operator==(const FusedConfig&) const = default;
+};
+
+namespace Impl {
+
+enum class FusedOperation : std::int32_t {
+  matmul_all_reduce,
+  all_gather_matmul,
+  matmul_all_gather,
+  matmul_reduce_scatter
+};
+const char* to_string(FusedOperation operation) noexcept;
+const char* to_string(TileEngine engine) noexcept;
+
+/// What a workspace was prepared for; equal on all ranks.
+struct FusedSignature {
+  FusedOperation operation;
+  std::int32_t element;  ///< number of the element type
+  std::int64_t m, n, k;  ///< of one rank's product
+  FusedConfig config;    ///< as given
+  TileEngine engine;     ///< as chosen
+  std::int32_t padding = 0;
+
+  bool operator==(const FusedSignature&) const = default;
+};
+
+/// Memory of a prepared workspace.
+struct WorkspaceState {
+  FusedSignature signature;
+  std::weak_ptr<ContextState> context;
+  std::uint64_t epoch = 0;  ///< recoveries of the context before the preparation
+
+  ItemSchedule schedule;
+  TileExchange exchange;
+  std::int64_t tile_bytes = 0;   ///< one tile of accumulators
+  std::int64_t panel_bytes = 0;  ///< one prepared panel of A
+  char* tiles = nullptr;         ///< [team][2]
+  char* panels = nullptr;        ///< [team], or [panel] where teams share panels
+  char* prepared_b = nullptr;
+  int league = 1;  ///< teams of this rank's kernel
+
+  std::shared_ptr<void> symmetric_memory;
+  std::shared_ptr<void> local_memory;
+};
+
+}  // namespace Impl
+
+/// Memory and flags of a fused operation, returned by its call and reusable by later calls with the
+/// same operation, shape, element type and configuration; those do no communication between hosts and
+/// allocate nothing. Copies refer to the same workspace. It serves one call at a time, and all ranks
+/// pass the workspaces of the same earlier call. A workspace that does not fit is prepared anew, which
+/// is collective. Its memory is freed with the last copy.
+class FusedWorkspace {
+ public:
+  FusedWorkspace() = default;
+  explicit FusedWorkspace(std::shared_ptr<Impl::WorkspaceState> state) : m_state(std::move(state)) {}
+
+  /// False for a default-constructed workspace.
+  explicit operator bool() const { return m_state != nullptr; }
+  /// Name of the operation it was prepared for, or "none".
+  std::string operation() const;
+  /// Name of the tile engine that serves it, or "none".
+  std::string engine() const;
+
+  /// For the layers of the library.
+  const std::shared_ptr<Impl::WorkspaceState>& state() const { return m_state; }
+
+ private:
+  std::shared_ptr<Impl::WorkspaceState> m_state;
+};
+
+}  // namespace KokkosIris
+
+#endif

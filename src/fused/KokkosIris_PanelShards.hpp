@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Panels of A that lie in parts on several ranks.
+
+#ifndef KOKKOSIRIS_PANEL_SHARDS_HPP
+#define KOKKOSIRIS_PANEL_SHARDS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <fused/KokkosIris_Matrix.hpp>
+
+namespace KokkosIris::Impl {
+
+/// Rows of A in shards of equal width along K: shard s has columns [s k, (s + 1) k) of the panel.
+/// Shards are computed on demand by `Source`, a callable that gives shard s as a MatrixRef<const T>.
+template <class T, class Source>
+struct PanelShards {
+  Source source;
+  std::int64_t rows;
+  std::int64_t shard_k;
+  int count;
+  int first;  ///< the shard that is there already; the others are taken in order after it
+
+  KOKKOS_FUNCTION MatrixRef<const T> shard(int s) const { return source(s); }
+  KOKKOS_FUNCTION std::int64_t total_k() const { return shard_k * count; }
+};
+
+}  // namespace KokkosIris::Impl
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The kernel of matmul_all_reduce and matmul_reduce_scatter: partial tiles to their owners, who add
+/// them in rank order.
+
+#ifndef KOKKOSIRIS_REDUCE_KERNEL_HPP
+#define KOKKOSIRIS_REDUCE_KERNEL_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <fused/KokkosIris_FusedKernel.hpp>
+
+namespace KokkosIris::Impl {
+
+/// Each rank owns a chunk of columns. For each of its items a team computes the tiles of the other
+/// owners' chunks into staging, each with a flag to its owner, then the tile of its own chunk; then
+/// it adds up the item *before*, whose partial tiles have had that long to arrive. The owner stores the
+/// sum: for all_reduce to C of every rank, for reduce_scatter to its own.
+///
+/// Partial tiles travel in the accumulator type and are added in rank order, so results are rounded
+/// once and are the same bits on every rank and in every run.
+template <class T, class Engine, bool AllRanks>
+struct ReduceKernel : FusedKernel<T, Engine> {
+  using Base = FusedKernel<T, Engine>;
+  using typename Base::LoadedPanel;
+  using typename Base::LocalA;
+  using typename Base::Tile;
+  using Base::c;
+  using Base::exchange;
+  using Base::schedule;
+  using Item = ItemSchedule::Item;
+
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const std::uint64_t call = exchange.generation();
+    if (team.league_rank() == 0) exchange.enter(team, call, c);
+    const LocalA source{*this};
+    if (!this->prepare(team, source)) return;
+    LoadedPanel held;
+    // Alone, a rank has nothing to wait for and adds up an item while it is in the cache.
+    const bool delay = exchange.size() > 1;
+    std::int64_t previous = -1;
+    int which = 0;
+    for (std::int64_t number = team.league_rank(); number < schedule.items();
+         number += team.league_size()) {
+      const Item item = schedule.item(number);
+      if (item.rows > 0 && !this->hold_panel(team, source, item, held)) return;
+      if (!produce(team, call, number, item, held)) return;
+      const std::int64_t cols = schedule.columns_of(exchange.rank(), item.block);
+      this->compute(team, held, item, exchange.rank(), this->tile(team, which, item.rows, cols));
+      if (!delay) {
+        if (!reduce(team, call, number, which)) return;
+        continue;
+      }
+      which = 1 - which;
+      if (previous >= 0 && !reduce(team, call, previous, which)) return;
+      previous = number;
+    }
+    if (previous >= 0 && !reduce(team, call, previous, 1 - which)) return;
+    exchange.leave(team, call);
+  }
+
+ private:
+  /// Partial tiles for the other owners. Empty tiles are handed over too: whoever uses a slot next
+  /// waits for the tile that the slot had before.
+  template <class Team>
+  KOKKOS_FUNCTION bool produce(const Team& team, std::uint64_t call, std::int64_t number,
+                               const Item& item, const LoadedPanel& held) const {
+    for (int step = 1; step < exchange.size(); ++step) {
+      const int owner = exchange.peer(step);
+      const std::int64_t cols = schedule.columns_of(owner, item.block);
+      if (!exchange.wait_slot(team, call, number, owner)) return false;
+      this->compute(team, held, item, owner,
+                    this->staged(exchange.rank(), owner, number, item.rows, cols));
+      exchange.publish(team, call, number, owner);
+    }
+    return true;
+  }
+
+  /// Adds the partial tiles of an item of the own chunk and stores the sum.
+  template <class Team>
+  KOKKOS_FUNCTION bool reduce(const Team& team, std::uint64_t call, std::int64_t number,
+                              int which) const {
+    const Item item = schedule.item(number);
+    const int rank = exchange.rank();
+    const std::int64_t cols = schedule.columns_of(rank, item.block);
+    for (int step = 1; step < exchange.size(); ++step) {
+      const int other = exchange.peer(step);
+      if (!exchange.wait_partial(team, call, number, other)) return false;
+      if (AllRanks && !exchange.wait_entry(team, call, other)) return false;
+    }
+    const std::int64_t column = item.block * schedule.block_columns;
+    const std::int64_t target_column = AllRanks ? schedule.chunk_begin(rank) + column : column;
+    const auto part = [&](int p) {
+      return p == rank ? this->tile(team, which, item.rows, cols)
+                       : this->staged(p, rank, number, item.rows, cols);
+    };
+    const auto target = [&](int t) {
+      return exchange.operand_of(exchange.peer(t), c)
+          .block(item.row, target_column, item.rows, cols);
+    };
+    this->engine.tile_store().sum(team, exchange.size(), part, AllRanks ? exchange.size() : 1,
+                                  target, 1);
+    for (int step = 1; step < exchange.size(); ++step) {
+      exchange.release_slot(team, call, number, exchange.peer(step));
+    }
+    return true;
+  }
+};
+
+}  // namespace KokkosIris::Impl
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <algorithm>
+#include <core/KokkosIris_DeviceControl.hpp>
+#include <core/KokkosIris_Environment.hpp>
+#include <heap/KokkosIris_ContextState.hpp>
+#include <limits>
+
+namespace KokkosIris::Impl {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+/// Bytes rounded up to whole pages; saturates, so that an absurd size fails in the allocation.
+std::size_t whole_pages(std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) return bytes;
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+struct ResolvedOptions {
+  std::size_t heap_size;
+  double timeout;
+  std::size_t copy_engine_entries;
+  std::uint64_t seed;
+  bool operator==(const ResolvedOptions&) const = default;
+};
+
+std::string describe(const ResolvedOptions& options) {
+  return "heap_size " + std::to_string(options.heap_size) + ", timeout " +
+         std::to_string(options.timeout) + ", copy_engine_entries " +
+         std::to_string(options.copy_engine_entries) + ", seed " + std::to_string(options.seed);
+}
+
+/// Fills in the environment's values; collective, so that one rank's bad value is an error of all.
+ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
+  ResolvedOptions mine{options.heap_size, options.timeout, options.copy_engine_entries,
+                       options.seed};
+  std::string reason;
+  try {
+    if (mine.heap_size == 0) mine.heap_size = environment_heap_size();
+    if (!(mine.timeout >= 0.0)) mine.timeout = environment_timeout();
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  const std::size_t entries = mine.copy_engine_entries;
+  if (entries < 2 || (entries & (entries - 1)) != 0) {
+    reason = "copy_engine_entries is " + std::to_string(entries) + "; give a power of two >= 2";
+  }
+  if (mine.heap_size > (std::size_t(1) << 46)) {
+    reason = "heap_size is " + std::to_string(mine.heap_size) + " bytes, more than can be mapped";
+  }
+  if (!bootstrap.all_ok(reason.empty())) {
+    throw_error(ErrorCode::invalid_argument, bootstrap.rank(), "Context",
+                reason.empty() ? "another rank gave invalid options" : reason);
+  }
+  const auto all = bootstrap.all_gather(mine);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw_error(ErrorCode::mismatch, bootstrap.rank(), "Context",
+                "the options differ: rank 0 gives " + describe(all[0]) + "; rank " +
+                    std::to_string(rank) + " gives " + describe(all[rank]) +
+                    "; all ranks must give the same");
+  }
+  return mine;
+}
+
+/// The copy engine is made by each rank for itself; a failure is one of all.
+std::unique_ptr<CopyEngine> make_engine(Bootstrap& bootstrap, Runtime& runtime, std::size_t entries,
+                                        const MemorySpaceFactory& factory) {
+  std::unique_ptr<CopyEngine> engine;
+  std::string reason;
+  try {
+    engine = factory.copy_engine(runtime, entries);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  if (!bootstrap.all_ok(engine != nullptr)) {
+    throw_error(engine ? ErrorCode::peer_failed : ErrorCode::system, bootstrap.rank(), "Context",
+                engine ? "another rank could not start its copy engine"
+                       : "cannot start the copy engine: " + reason);
+  }
+  return engine;
+}
+
+}  // namespace
+
+ContextState::ContextState(Bootstrap& bootstrap, const ContextOptions& options,
+                           const MemorySpaceFactory& factory)
+    : m_seed(options.seed) {
+  const ResolvedOptions resolved = resolve(bootstrap, options);
+  m_runtime = std::make_unique<Runtime>(bootstrap, resolved.timeout);
+  const std::size_t reserved = whole_pages(DeviceControl::bytes(bootstrap.size()));
+  const std::size_t heap_bytes = whole_pages(resolved.heap_size);
+  m_memory = factory.peer_memory(bootstrap, reserved + heap_bytes);
+  m_heap = std::make_unique<SymmetricHeap>(*m_runtime, *m_memory, reserved, heap_bytes);
+  m_copy_engine = make_engine(bootstrap, *m_runtime, resolved.copy_engine_entries, factory);
+
+  DeviceState state;
+  state.rank = bootstrap.rank();
+  state.size = bootstrap.size();
+  state.spins = m_runtime->spins();
+  state.base = m_memory->slab(state.rank);
+  state.bases = m_memory->table();
+  state.bytes = reserved + heap_bytes;
+  state.control = reinterpret_cast<DeviceControl*>(state.base);
+  state.abort_word = m_runtime->abort_word();
+  state.timeout = resolved.timeout;
+  state.runtime = m_runtime.get();
+  state.queues = m_copy_engine->queues();
+  m_device = DeviceContext(state);
+  m_runtime->on_recovery([this] { align_device_control(); });
+}
+
+void ContextState::close() {
+  m_copy_engine.reset();
+  m_runtime->leave();
+}
+
+void ContextState::barrier(std::string_view operation) {
+  m_runtime->barrier(operation);
+  m_heap->reclaim();
+}
+
+/// After an error the ranks may have entered different numbers of barriers inside kernels: all go on
+/// from the largest.
+void ContextState::align_device_control() {
+  DeviceControl& control = *m_device.state().control;
+  const auto counts = m_runtime->agree("recovery", control.barrier_generation.value);
+  const std::uint64_t largest = *std::max_element(counts.begin(), counts.end());
+  control.barrier_generation.value = largest;
+  for (int rank = 0; rank < m_runtime->size(); ++rank) control.arrivals()[rank].value = largest;
+  m_runtime->barrier("recovery");
+}
+
+}  // namespace KokkosIris::Impl

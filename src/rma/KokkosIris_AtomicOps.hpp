@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The read-modify-writes behind remote atomics and signals: desul on devices, the compiler's builtins
+/// on the host.
+///
+/// desul's host functions turn every order but relaxed and sequentially consistent into a loop of
+/// compare-exchanges; the builtins give one instruction for all.
+
+#ifndef KOKKOSIRIS_ATOMIC_OPS_HPP
+#define KOKKOSIRIS_ATOMIC_OPS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/KokkosIris_MemoryOrder.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosIris::Impl {
+
+/// Types with lock-free atomics on every backend.
+template <class T>
+inline constexpr bool is_atomic_v =
+    (std::is_integral_v<T> || std::is_floating_point_v<T>) && (sizeof(T) == 4 || sizeof(T) == 8) &&
+    std::is_same_v<T, std::remove_cv_t<T>>;
+
+template <class T>
+constexpr void require_atomic() {
+  static_assert(is_atomic_v<T>,
+                "remote atomics exist for integers of 4 and 8 bytes, float and double: other types "
+                "(half_t, bhalf_t, 1- and 2-byte integers, structs) are not lock-free across ranks; "
+                "use a wider type, or a signal to hand the data over");
+}
+template <class T>
+constexpr void require_bitwise() {
+  static_assert(!std::is_floating_point_v<T>,
+                "atomic_and, atomic_or and atomic_xor are for integers; view the bits of a "
+                "floating-point word as an unsigned integer");
+}
+
+/// The builtin's order. acq_rel becomes sequentially consistent, which costs nothing more in a
+/// read-modify-write on the processors there are.
+template <class Order>
+constexpr int builtin_order() {
+  if constexpr (std::is_same_v<Order, Relaxed>) return __ATOMIC_RELAXED;
+  if constexpr (std::is_same_v<Order, Acquire>) return __ATOMIC_ACQUIRE;
+  if constexpr (std::is_same_v<Order, Release>) return __ATOMIC_RELEASE;
+  return __ATOMIC_SEQ_CST;
+}
+/// Order of a compare-exchange that fails, and so only reads.
+template <class Order>
+constexpr int builtin_failure_order() {
+  if constexpr (std::is_same_v<Order, Relaxed> || std::is_same_v<Order, Release>) {
+    return __ATOMIC_RELAXED;
+  }
+  if constexpr (std::is_same_v<Order, Acquire>) return __ATOMIC_ACQUIRE;
+  return __ATOMIC_SEQ_CST;
+}
+
+/// Unsigned integer of the size of T.
+template <class T>
+using word_of = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+
+/// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
+template <class Order, class Scope, class T>
+KOKKOS_FORCEINLINE_FUNCTION T compare_exchange(T* ptr, T compare, T value) {
+  KOKKOS_IF_ON_HOST((
+      __atomic_compare_exchange(ptr, &compare, &value, false, builtin_order<Order>(),
+                                builtin_failure_order<Order>());
+      return compare;))
+  KOKKOS_IF_ON_DEVICE((
+      using Word = word_of<T>;
+      return Kokkos::bit_cast<T>(desul::atomic_compare_exchange(
+          reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(compare),
+          Kokkos::bit_cast<Word>(value), typename Order::desul_order{},
+          typename Scope::desul_scope{}));))
+}
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T load_word_relaxed(const T* ptr) {
+  KOKKOS_IF_ON_HOST((T value; __atomic_load(ptr, &value, __ATOMIC_RELAXED); return value;))
+  KOKKOS_IF_ON_DEVICE((return desul::atomic_load(const_cast<T*>(ptr), desul::MemoryOrderRelaxed{},
+                                                 desul::MemoryScopeNode{});))
+}
+
+/// Read-modify-write by compare-exchange: *ptr = Op::apply(*ptr, value); returns the value before.
+template <class Op, class Order, class Scope, class T>
+KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
+  // A result equal to what is there need not be written, unless the write is what releases.
+  constexpr bool must_write = std::is_same_v<Order, Release> || std::is_same_v<Order, AcqRel>;
+  T old = load_word_relaxed(ptr);
+  while (true) {
+    const T next = Op::apply(old, value);
+    using Word = word_of<T>;
+    const Word old_bits = Kokkos::bit_cast<Word>(old);
+    if (!must_write && Kokkos::bit_cast<Word>(next) == old_bits) {
+      if constexpr (std::is_same_v<Order, Acquire>) {
+        KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_ACQUIRE);))
+        KOKKOS_IF_ON_DEVICE((desul::atomic_thread_fence(desul::MemoryOrderAcquire{},
+                                                        typename Scope::desul_scope{});))
+      }
+      return old;
+    }
+    const T seen = compare_exchange<Order, Scope>(ptr, old, next);
+    if (Kokkos::bit_cast<Word>(seen) == old_bits) return old;
+    old = seen;
+  }
+}
+
+/// \name Operations
+/// Op::fetch<Order, Scope>(ptr, value) returns the value before. Integers wrap around.
+///@{
+struct AddOp {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T apply(T old, T value) {
+    return old + value;
+  }
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    KOKKOS_IF_ON_HOST((
+        if constexpr (std::is_integral_v<T>) {
+          return __atomic_fetch_add(ptr, value, builtin_order<Order>());
+        } else { return fetch_by_exchange<AddOp, Order, Scope>(ptr, value); }))
+    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_add(ptr, value, typename Order::desul_order{},
+                                                        typename Scope::desul_scope{});))
+  }
+};
+struct SubOp {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T apply(T old, T value) {
+    return old - value;
+  }
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    KOKKOS_IF_ON_HOST((
+        if constexpr (std::is_integral_v<T>) {
+          return __atomic_fetch_sub(ptr, value, builtin_order<Order>());
+        } else { return fetch_by_exchange<SubOp, Order, Scope>(ptr, value); }))
+    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_sub(ptr, value, typename Order::desul_order{},
+                                                        typename Scope::desul_scope{});))
+  }
+};
+struct AndOp {
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    require_bitwise<T>();
+    KOKKOS_IF_ON_HOST((return __atomic_fetch_and(ptr, value, builtin_order<Order>());))
+    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_and(ptr, value, typename Order::desul_order{},
+                                                        typename Scope::desul_scope{});))
+  }
+};
+struct OrOp {
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    require_bitwise<T>();
+    KOKKOS_IF_ON_HOST((return __atomic_fetch_or(ptr, value, builtin_order<Order>());))
+    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_or(ptr, value, typename Order::desul_order{},
+                                                       typename Scope::desul_scope{});))
+  }
+};
+struct XorOp {
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    require_bitwise<T>();
+    KOKKOS_IF_ON_HOST((return __atomic_fetch_xor(ptr, value, builtin_order<Order>());))
+    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_xor(ptr, value, typename Order::desul_order{},
+                                                        typename Scope::desul_scope{});))
+  }
+};
+struct ExchangeOp {
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    KOKKOS_IF_ON_HOST((T old; __atomic_exchange(ptr, &value, &old, builtin_order<Order>());
+                       return old;))
+    KOKKOS_IF_ON_DEVICE((
+        using Word = word_of<T>;
+        return Kokkos::bit_cast<T>(desul::atomic_exchange(
+            reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+  }
+};
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x != x;
+  } else {
+    return false;
+  }
+}
+/// A NaN loses against any number, on either side.
+struct MinOp {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T apply(T old, T value) {
+    return value < old || is_nan(old) ? value : old;
+  }
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    return fetch_by_exchange<MinOp, Order, Scope>(ptr, value);
+  }
+};
+struct MaxOp {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T apply(T old, T value) {
+    return old < value || is_nan(old) ? value : old;
+  }
+  template <class Order, class Scope, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
+    return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value);
+  }
+};
+///@}
+
+}  // namespace KokkosIris::Impl
+
+#endif

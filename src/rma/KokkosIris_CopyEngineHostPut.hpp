@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// put, put_signal and get through the copy engine, on the host.
+
+#ifndef KOKKOSIRIS_COPY_ENGINE_HOST_PUT_HPP
+#define KOKKOSIRIS_COPY_ENGINE_HOST_PUT_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <heap/KokkosIris_Context.hpp>
+#include <rma/KokkosIris_CopyBlocks.hpp>
+#include <rma/KokkosIris_CopyEnginePut.hpp>
+#include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_Quiet.hpp>
+#include <rma/KokkosIris_ViewTraits.hpp>
+
+namespace KokkosIris {
+namespace Impl {
+
+/// Checks of what the compiler cannot check.
+/// \param remote the one of the two views that has to be symmetric, and its role
+template <class MemorySpace, class DstView, class SrcView, class RemoteView, class... MaskView>
+HostChecks check_engine_copy(const Context<MemorySpace>& context, const char* operation,
+                             const DstView& dst, const SrcView& src, const char* remote_role,
+                             const RemoteView& remote, int peer, const MaskView&... mask) {
+  require_copyable<DstView, SrcView>();
+  require_accessible<typename Context<MemorySpace>::execution_space, DstView, SrcView,
+                     MaskView...>();
+  const HostChecks checks(context.device(), operation);
+  checks.rank_exists(peer).symmetric(remote_role, remote).same_shape("dst", dst, "src", src);
+  (checks.same_shape("dst", dst, "mask", mask), ...);
+  return checks;
+}
+
+}  // namespace Impl
+
+/// \name Copies through the copy engine, on the host
+/// They wait for the work in `exec`, which may produce the source or use the destination, submit
+/// the copy and return; completion is by quiet() or by the signal. Rules and order are those of the
+/// forms for kernels, views may have any layouts and be subviews. Called by one rank; the peer,
+/// which may be the own rank, takes no part. \throws Error (invalid_argument) if there is no rank
+/// `peer`, the extents differ, or the view or flag
+///         that is on the peer does not lie in the symmetric heap; the error of a rank that failed,
+///         or (timeout), if the wait for room in the ring was given up
+///@{
+
+/// Copies `src` to what `dst` is on rank `peer`.
+/// \param mask nothing, or one View, which the host must be able to read
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
+          Impl::ViewLike Src, Impl::ViewLike... Mask>
+void put(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
+         const Src& src, int peer, CopyEngineTag, const Mask&... mask) {
+  const auto& to = Impl::as_view(dst);
+  Impl::check_engine_copy(context, "put", to, Impl::as_view(src), "dst", to, peer,
+                          Impl::as_view(mask)...);
+  exec.fence("KokkosIris::put");
+  if (!put(context.device(), dst, src, peer, copy_engine, mask...)) {
+    Impl::throw_given_up(context.runtime(), "put");
+  }
+}
+
+/// As put, then a signal on the peer, see put_signal in kernels. Views without elements: only the
+/// signal.
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
+          Impl::ViewLike Src, Impl::SignalOperation Operation>
+void put_signal(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
+                const Src& src, signal_t* flag, signal_t value, Operation operation, int peer,
+                CopyEngineTag) {
+  const auto& to = Impl::as_view(dst);
+  Impl::check_engine_copy(context, "put_signal", to, Impl::as_view(src), "dst", to, peer)
+      .symmetric("flag", Impl::Operand{"", flag, sizeof(signal_t), {}});
+  exec.fence("KokkosIris::put_signal");
+  if (!put_signal(context.device(), dst, src, flag, value, operation, peer, copy_engine)) {
+    Impl::throw_given_up(context.runtime(), "put_signal");
+  }
+}
+
+/// Copies what `src` is on rank `peer` to `dst`, any memory of this process. What the peer wrote
+/// must have been released by it and acquired by the caller, as for loads.
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
+          Impl::ViewLike Src>
+void get(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
+         const Src& src, int peer, CopyEngineTag) {
+  const auto& to = Impl::as_view(dst);
+  const auto& from = Impl::as_view(src);
+  Impl::check_engine_copy(context, "get", to, from, "src", from, peer);
+  exec.fence("KokkosIris::get");
+  const DeviceContext& device = context.device();
+  const Impl::element_of<Src>* const theirs = Impl::translate_view(device, from, peer);
+  Impl::CopyBlocks blocks =
+      Impl::make_copy_blocks(Impl::make_strided_loop(to, from), to.data(), theirs);
+  blocks.block.reader = Impl::Destination::own;
+  if (!Impl::submit(device, peer, blocks)) Impl::throw_given_up(context.runtime(), "get");
+}
+///@}
+
+}  // namespace KokkosIris
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The barrier across ranks inside kernels.
+
+#ifndef KOKKOSIRIS_DEVICE_BARRIER_HPP
+#define KOKKOSIRIS_DEVICE_BARRIER_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/KokkosIris_DeviceContext.hpp>
+#include <core/KokkosIris_DeviceControl.hpp>
+#include <core/KokkosIris_Wait.hpp>
+#include <cstdint>
+#include <rma/KokkosIris_ViewTraits.hpp>
+#include <rma/KokkosIris_WaitUntil.hpp>
+
+namespace KokkosIris {
+
+/// Barrier across ranks: returns when one thread of every rank has called it.
+///
+/// Orders at system scope: what the calling thread of any rank did or observed before is visible to the
+/// calling threads of all ranks after it. Other threads take part through team barriers or kernel
+/// boundaries before and after. One thread of a rank at a time; the kernels of all ranks must be able to
+/// run at the same time. Copies of the copy engine are not covered (quiet before).
+///
+/// Every rank writes the number of barriers it has entered to a word of its own on each rank, so a rank
+/// polls its own memory only, and a barrier needs no reset: a rank may be one barrier ahead of another.
+/// \return false if given up, see wait_until
+KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
+  const Impl::DeviceState& state = context.state();
+  Impl::DeviceControl* const control = state.control;
+  const std::uint64_t generation = ++control->barrier_generation.value;
+  for (int step = 1; step < state.size; ++step) {
+    // Each rank starts with its neighbour, so that the ranks do not all write to one at a time.
+    const int peer = (state.rank + step) % state.size;
+    Impl::store_release(&context.translate(control, peer)->arrivals()[state.rank].value,
+                        generation);
+  }
+  for (int step = 1; step < state.size; ++step) {
+    const int peer = (state.rank + step) % state.size;
+    if (!Impl::wait_counter(context, Impl::WaitSite{Impl::WaitPhase::device_barrier, peer},
+                            &control->arrivals()[peer].value, generation)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// As barrier(context), by a team of every rank: all threads of the team call it, and what each of them
+/// did before on any rank is visible to all threads of all teams after it. One team of a rank at a time.
+template <Impl::TeamHandle TeamMember>
+KOKKOS_INLINE_FUNCTION bool barrier(const TeamMember& team, const DeviceContext& context) {
+  team.team_barrier();
+  return Impl::once_for_all<int>(team, [&] { return barrier(context) ? 1 : 0; }) != 0;
+}
+
+}  // namespace KokkosIris
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Signals and waits from the host, ordered with an execution space instance.
+///
+/// Functions that signal are kernels: ordered in the instance after what was launched there before, and
+/// covering it. Functions that wait or test first wait for the instance and then return on the host:
+/// kernels launched after them see what was acquired. The forms without an instance use the default one;
+/// those that signal return when the signal has been given.
+/// Errors, thrown here only: (invalid_argument) for a rank that does not exist, a word or view that is
+/// not symmetric, extents that differ. A wait that was given up raises the reason on every rank that
+/// waits, or at its next collective call.
+
+#ifndef KOKKOSIRIS_HOST_SIGNAL_HPP
+#define KOKKOSIRIS_HOST_SIGNAL_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/KokkosIris_Error.hpp>
+#include <core/KokkosIris_Runtime.hpp>
+#include <cstddef>
+#include <heap/KokkosIris_Context.hpp>
+#include <rma/KokkosIris_HostAccess.hpp>
+#include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_Signal.hpp>
+#include <rma/KokkosIris_WaitUntil.hpp>
+#include <type_traits>
+
+namespace KokkosIris {
+namespace Impl {
+
+/// A View of signal words.
+template <class T>
+concept SignalView = ViewLike<T> && std::is_same_v<element_of<T>, signal_t>;
+
+/// One signal word: a View of rank 0, or a pointer.
+template <class T>
+concept SignalWord = SignalView<T> || std::is_convertible_v<T, const signal_t*>;
+
+template <SignalWord Flag>
+auto* word_pointer(const Flag& flag) {
+  if constexpr (SignalView<Flag>) {
+    static_assert(view_of<Flag>::rank() == 0, "one signal word is a View of rank 0, or a pointer");
+    return flag.data();
+  } else {
+    return flag;
+  }
+}
+
+/// \throws Error (invalid_argument) if the word is not symmetric
+template <SignalWord Flag>
+void check_word(const HostChecks& checks, const Flag& flag) {
+  if constexpr (SignalView<Flag>) {
+    checks.symmetric("flag", as_view(flag));
+  } else {
+    checks.symmetric("flag", Operand{"", flag, sizeof(signal_t), {}});
+  }
+}
+
+/// One signal as a kernel.
+template <class Operation>
+struct SignalKernel {
+  DeviceContext m_context;
+  signal_t* m_flag;
+  signal_t m_value;
+  int m_peer;
+  KOKKOS_FUNCTION void operator()(int) const {
+    signal(m_context, m_flag, m_value, Operation{}, m_peer);
+  }
+};
+
+template <class ExecutionSpace, class Operation>
+void launch_signal(const ExecutionSpace& exec, const char* label,
+                   const SignalKernel<Operation>& kernel) {
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1), kernel);
+}
+
+/// Before a wait on the host: the instance must have finished what could be waited for.
+template <class ExecutionSpace, class MemorySpace>
+void prepare_wait(const ExecutionSpace& exec, const Context<MemorySpace>&, const char* label) {
+  static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible,
+                "the host cannot read signal words of this context; wait in a kernel");
+  exec.fence(label);
+}
+
+/// Checks several words.
+/// \throws Error (invalid_argument) if they are not symmetric, not adjacent, or the mask does not fit
+template <SignalView Flags, ViewLike... Mask>
+void check_words(const DeviceContext& context, const char* operation, const Flags& flags,
+                 const Mask&... mask) {
+  static_assert(view_of<Flags>::rank() == 1, "several signal words are a View of rank 1");
+  require_accessible<Kokkos::DefaultHostExecutionSpace, Mask...>();
+  (require_mask<Flags, Mask>(), ...);
+  const HostChecks checks(context, operation);
+  checks.symmetric("flags", as_view(flags));
+  (checks.same_shape("flags", as_view(flags), "mask", as_view(mask)), ...);
+  if (!as_view(flags).span_is_contiguous() || !(as_view(mask).span_is_contiguous() && ...)) {
+    throw_error(ErrorCode::invalid_argument, context.rank(), operation,
+                "the signal words of one call, and their mask, must be contiguous Views");
+  }
+}
+
+/// Raises why a wait was given up.
+template <class MemorySpace>
+[[noreturn]] void throw_given_up_wait(const Context<MemorySpace>& context, const char* operation) {
+  context.runtime().check(operation);
+  throw_error(ErrorCode::peer_failed, context.rank(), operation,
+              "an earlier error is not settled yet, so nothing can be waited for; make a collective "
+              "call first, such as the context's barrier");
+}
+
+/// The mask as the functions for one thread take it.
+template <ViewLike Mask>
+const element_of<Mask>* mask_data(const Mask& mask) {
+  return as_view(mask).data();
+}
+
+/// True if there is a word to wait for.
+inline bool any_word(std::size_t n) { return n != 0; }
+template <class M>
+bool any_word(std::size_t n, const M* mask) {
+  return any_counts(n, MaskedWords<M>{mask});
+}
+
+}  // namespace Impl
+
+/// signal() after all that was launched in the instance.
+/// \param flag one symmetric word: a View of rank 0, or a pointer
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::SignalWord Flag,
+          Impl::SignalOperation Operation>
+void signal(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flag& flag,
+            signal_t value, Operation, int peer) {
+  const Impl::HostChecks checks(context.device(), "signal");
+  checks.rank_exists(peer);
+  Impl::check_word(checks, flag);
+  Impl::launch_signal(
+      exec, "KokkosIris::signal",
+      Impl::SignalKernel<Operation>{context.device(), Impl::word_pointer(flag), value, peer});
+}
+
+/// put(), then a signal on the same rank that covers it and all that was launched in the instance.
+/// \param flag one symmetric word: a View of rank 0, or a pointer
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
+          Impl::ViewLike Src, Impl::SignalWord Flag, Impl::SignalOperation Operation>
+void put_signal(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
+                const Src& src, const Flag& flag, signal_t value, Operation, int peer) {
+  Impl::check_word(Impl::HostChecks(context.device(), "put_signal"), flag);
+  Impl::launch_copy(exec, context, "put_signal", "KokkosIris::put_signal", dst,
+                    Impl::Place::on(peer), src, Impl::Place::local());
+  Impl::launch_signal(
+      exec, "KokkosIris::put_signal",
+      Impl::SignalKernel<Operation>{context.device(), Impl::word_pointer(flag), value, peer});
+}
+
+/// Waits for the instance, then until the condition holds for the caller's word.
+/// \param flag one symmetric word: a View of rank 0, or a pointer
+/// \throws Error if the wait was given up
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::SignalWord Flag>
+void wait_until(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flag& flag,
+                Compare condition, signal_t value) {
+  Impl::check_word(Impl::HostChecks(context.device(), "wait_until"), flag);
+  Impl::prepare_wait(exec, context, "KokkosIris::wait_until");
+  if (!wait_until(context.device(), Impl::word_pointer(flag), condition, value)) {
+    Impl::throw_given_up_wait(context, "wait_until");
+  }
+}
+
+/// Waits for the instance, then until the condition holds for one of the words (whose mask is not 0).
+/// \param flags symmetric contiguous View of rank 1
+/// \param mask nothing, or one View of bool or integers on the host
+/// \return index of the word, or the number of words at once if there is none to wait for
+/// \throws Error if the wait was given up
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::SignalView Flags,
+          Impl::ViewLike... Mask>
+std::size_t wait_any(const ExecutionSpace& exec, const Context<MemorySpace>& context,
+                     const Flags& flags, Compare condition, signal_t value, const Mask&... mask) {
+  Impl::check_words(context.device(), "wait_any", flags, mask...);
+  Impl::prepare_wait(exec, context, "KokkosIris::wait_any");
+  const std::size_t n = Impl::as_view(flags).size();
+  const std::size_t found = wait_any(context.device(), flags.data(), n, condition, value,
+                                     Impl::mask_data(mask)...);
+  if (found == n && Impl::any_word(n, Impl::mask_data(mask)...)) {
+    Impl::throw_given_up_wait(context, "wait_any");
+  }
+  return found;
+}
+
+/// Waits for the instance, then until the condition has held for each word (whose mask is not 0).
+/// \param flags symmetric contiguous View of rank 1
+/// \param mask nothing, or one View of bool or integers on the host
+/// \throws Error if the wait was given up
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::SignalView Flags,
+          Impl::ViewLike... Mask>
+void wait_all(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flags& flags,
+              Compare condition, signal_t value, const Mask&... mask) {
+  Impl::check_words(context.device(), "wait_all", flags, mask...);
+  Impl::prepare_wait(exec, context, "KokkosIris::wait_all");
+  if (!wait_all(context.device(), flags.data(), Impl::as_view(flags).size(), condition, value,
+                Impl::mask_data(mask)...)) {
+    Impl::throw_given_up_wait(context, "wait_all");
+  }
+}
+
+/// Waits for the instance, then looks at the word once.
+/// \param flag one symmetric word: a View of rank 0, or a pointer
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::SignalWord Flag>
+bool test(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flag& flag,
+          Compare condition, signal_t value) {
+  Impl::check_word(Impl::HostChecks(context.device(), "test"), flag);
+  Impl::prepare_wait(exec, context, "KokkosIris::test");
+  return test(context.device(), Impl::word_pointer(flag), condition, value);
+}
+
+/// \name Without an execution space instance
+/// As above on the default instance.
+///@{
+template <class MemorySpace, Impl::SignalWord Flag, Impl::SignalOperation Operation>
+void signal(const Context<MemorySpace>& context, const Flag& flag, signal_t value,
+            Operation operation, int peer) {
+  Impl::with_default_instance(context, "KokkosIris::signal", [&](const auto& exec) {
+    signal(exec, context, flag, value, operation, peer);
+  });
+}
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::SignalWord Flag,
+          Impl::SignalOperation Operation>
+void put_signal(const Context<MemorySpace>& context, const Dst& dst, const Src& src,
+                const Flag& flag, signal_t value, Operation operation, int peer) {
+  Impl::with_default_instance(context, "KokkosIris::put_signal", [&](const auto& exec) {
+    put_signal(exec, context, dst, src, flag, value, operation, peer);
+  });
+}
+template <class MemorySpace, Impl::SignalWord Flag>
+void wait_until(const Context<MemorySpace>& context, const Flag& flag, Compare condition,
+                signal_t value) {
+  wait_until(typename Context<MemorySpace>::execution_space(), context, flag, condition, value);
+}
+template <class MemorySpace, Impl::SignalView Flags, Impl::ViewLike... Mask>
+std::size_t wait_any(const Context<MemorySpace>& context, const Flags& flags, Compare condition,
+                     signal_t value, const Mask&... mask) {
+  return wait_any(typename Context<MemorySpace>::execution_space(), context, flags, condition,
+                  value, mask...);
+}
+template <class MemorySpace, Impl::SignalView Flags, Impl::ViewLike... Mask>
+void wait_all(const Context<MemorySpace>& context, const Flags& flags, Compare condition,
+              signal_t value, const Mask&... mask) {
+  wait_all(typename Context<MemorySpace>::execution_space(), context, flags, condition, value,
+           mask...);
+}
+template <class MemorySpace, Impl::SignalWord Flag>
+bool test(const Context<MemorySpace>& context, const Flag& flag, Compare condition,
+          signal_t value) {
+  return test(typename Context<MemorySpace>::execution_space(), context, flag, condition, value);
+}
+///@}
+
+}  // namespace KokkosIris
+
+#endif

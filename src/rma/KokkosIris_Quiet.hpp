@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Waiting for the copy engine.
+
+#ifndef KOKKOSIRIS_QUIET_HPP
+#define KOKKOSIRIS_QUIET_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/KokkosIris_DeviceContext.hpp>
+#include <heap/KokkosIris_Context.hpp>
+#include <rma/KokkosIris_CopyEngineRing.hpp>
+#include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_ViewTraits.hpp>
+
+namespace KokkosIris {
+
+/// \name quiet in kernels
+/// Waits until the copies that this rank handed to the copy engine are complete: the data are at
+/// their target, and signals that go with them are given.
+///
+/// Covered is every copy to `peer` (from it, for get) whose submission returned before the call: in
+/// the calling thread, or in another thread of this rank if that is ordered before, by a team
+/// barrier say. Nothing else is ordered: not copies with other peers, and not ordinary stores and
+/// puts, for which there is fence(). After quiet the copied data may be published like the caller's
+/// own stores: whoever acquires a flag that the caller releases afterwards sees them.
+///
+/// Called by one thread; not collective. The peer takes no part and may be the own rank.
+/// \return false if the wait was given up, because a rank failed or the deadline passed: the caller
+///         then leaves its kernel, and the host call that launched it raises the error
+///@{
+KOKKOS_INLINE_FUNCTION bool quiet(const DeviceContext& context, int peer) {
+  return Impl::wait_for_copies(context, peer);
+}
+
+/// For all peers.
+KOKKOS_INLINE_FUNCTION bool quiet(const DeviceContext& context) {
+  bool complete = true;
+  for (int step = 1; step <= context.size(); ++step) {
+    complete = quiet(context, (context.rank() + step) % context.size()) && complete;
+  }
+  return complete;
+}
+
+/// Called by all threads of a team, with equal arguments; covers what any of them submitted before.
+/// The result is the same for all. Contains team barriers before and after the wait.
+template <Impl::TeamHandle TeamMember>
+KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& context, int peer) {
+  int complete = 0;
+  team.team_barrier();
+  Kokkos::single(
+      Kokkos::PerTeam(team), [&](int& result) { result = quiet(context, peer) ? 1 : 0; }, complete);
+  return complete != 0;
+}
+template <Impl::TeamHandle TeamMember>
+KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& context) {
+  int complete = 0;
+  team.team_barrier();
+  Kokkos::single(
+      Kokkos::PerTeam(team), [&](int& result) { result = quiet(context) ? 1 : 0; }, complete);
+  return complete != 0;
+}
+///@}
+
+namespace Impl {
+
+/// Host: a wait for the copy engine was given up.
+/// \throws Error the reason, or (peer_failed) if that has been thrown on this rank already
+[[noreturn]] void throw_given_up(Runtime& runtime, const char* operation);
+
+}  // namespace Impl
+
+/// \name quiet on the host
+/// Waits for the work in `exec`, which may submit copies, and then as quiet in kernels for every
+/// copy to `peer`, or to all peers, that this rank submitted before, from kernels and from the
+/// host. Blocks. \throws Error (invalid_argument) if there is no rank `peer`; the error of a rank
+/// that failed, or
+///         (timeout) if the wait was given up
+///@{
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
+void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context, int peer) {
+  Impl::HostChecks(context.device(), "quiet").rank_exists(peer);
+  exec.fence("KokkosIris::quiet");
+  if (!quiet(context.device(), peer)) Impl::throw_given_up(context.runtime(), "quiet");
+}
+template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
+void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context) {
+  exec.fence("KokkosIris::quiet");
+  if (!quiet(context.device())) Impl::throw_given_up(context.runtime(), "quiet");
+}
+///@}
+
+}  // namespace KokkosIris
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// kokkosiris_info: prints what this installation is, where its ranks run and how fast they reach each
+/// other's memory. Started with mpiexec, or alone.
+
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <KokkosIris.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+#ifdef KOKKOSIRIS_ENABLE_FUSED
+#include <fused/arch/host/KokkosIris_PackedGemm.hpp>
+#endif
+
+namespace {
+
+using Context = KokkosIris::Context<Kokkos::HostSpace>;
+
+constexpr char usage[] =
+    "usage: [mpiexec -n RANKS] kokkosiris_info [--help | --version]\n"
+    "Prints versions, environment variables, where the ranks run, and a one-second probe of the\n"
+    "copy bandwidth between neighbouring ranks.\n";
+
+/// "0-3,8": the numbers that are set, as the kernel writes such lists.
+template <class IsSet>
+std::string ranges(int count, const IsSet& is_set) {
+  std::string text;
+  for (int first = 0; first < count; ++first) {
+    if (!is_set(first)) continue;
+    int last = first;
+    while (last + 1 < count && is_set(last + 1)) ++last;
+    if (!text.empty()) text += ",";
+    text += std::to_string(first);
+    if (last > first) text.append("-").append(std::to_string(last));
+    first = last;
+  }
+  return text;
+}
+
+/// Memory nodes that have one of the processors; empty where the kernel does not tell.
+std::string numa_nodes(const cpu_set_t& processors) {
+  std::string text;
+  for (int node = 0; node < 1024; ++node) {
+    const std::string folder = "/sys/devices/system/node/node" + std::to_string(node);
+    if (!std::filesystem::exists(folder)) continue;
+    bool used = false;
+    for (int cpu = 0; cpu < CPU_SETSIZE && !used; ++cpu) {
+      used = CPU_ISSET(cpu, &processors) &&
+             std::filesystem::exists(folder + "/cpu" + std::to_string(cpu));
+    }
+    if (used) text += (text.empty() ? "" : ",") + std::to_string(node);
+  }
+  return text.empty() ? "unknown" : text;
+}
+
+/// Where a rank runs; gathered as text.
+struct Place {
+  char host[64];
+  char processors[256];
+  char nodes[64];
+  int process;
+};
+
+Place this_place() {
+  Place place{};
+  gethostname(place.host, sizeof(place.host) - 1);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof(allowed), &allowed);
+  const auto is_allowed = [&](int cpu) { return CPU_ISSET(cpu, &allowed) != 0; };
+  std::snprintf(place.processors, sizeof(place.processors), "%s",
+                ranges(CPU_SETSIZE, is_allowed).c_str());
+  std::snprintf(place.nodes, sizeof(place.nodes), "%s", numa_nodes(allowed).c_str());
+  place.process = getpid();
+  return place;
+}
+
+void print_software() {
+  std::printf("KokkosIris %s\n", KOKKOSIRIS_VERSION_STRING);
+  std::printf("  Kokkos          %d.%d.%d, default execution space %s, concurrency %d\n",
+              KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
+              Kokkos::DefaultExecutionSpace::name(),
+              static_cast<int>(Kokkos::DefaultExecutionSpace().concurrency()));
+  std::printf("  backends        ");
+#ifdef KOKKOS_ENABLE_SERIAL
+  std::printf("Serial ");
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+  std::printf("OpenMP ");
+#endif
+#ifdef KOKKOS_ENABLE_THREADS
+  std::printf("Threads ");
+#endif
+#ifdef KOKKOS_ENABLE_CUDA
+  std::printf("CUDA ");
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+  std::printf("HIP ");
+#endif
+  std::printf("\n");
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  std::printf("  MPI             %.*s\n", static_cast<int>(std::strcspn(library, ",\n")), library);
+#ifdef KOKKOSIRIS_ENABLE_FUSED
+  std::printf("  fused           yes; instruction sets of the packed engine here:");
+  using namespace KokkosIris::Impl;
+  for (const auto* engine : packed_gemm_variants(ElementKind::bf16)) std::printf(" %s", engine->name);
+  std::printf("\n");
+#else
+  std::printf("  fused           no (built without KokkosIris_ENABLE_FUSED)\n");
+#endif
+#ifdef KOKKOSIRIS_ENABLE_VALIDATION
+  std::printf("  validation      on: every remote pointer is checked\n");
+#endif
+}
+
+void print_environment() {
+  std::printf("\nenvironment variables\n");
+  for (const auto& variable : KokkosIris::environment_variables()) {
+    const auto value = KokkosIris::Impl::environment(variable.name);
+    const std::string shown = value ? *value : std::string("unset: ") + variable.default_value;
+    std::printf("  %-24s %-14s %s\n", variable.name, shown.c_str(), variable.meaning);
+  }
+}
+
+void print_ranks(const std::vector<Place>& places) {
+  std::printf("\nranks: %zu\n", places.size());
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    const Place& place = places[rank];
+    std::printf("  rank %-3zu host %s  process %d  processors %s  NUMA nodes %s\n", rank, place.host,
+                place.process, place.processors, place.nodes);
+  }
+}
+
+/// Bytes a second that this rank copies into the neighbour's heap, or out of it.
+double copy_rate(Context& context, bool to_peer, double seconds) {
+  constexpr std::size_t bytes = std::size_t(4) << 20;
+  const auto mine = context.full<char*>("KokkosIris::info", 1, bytes);
+  const auto theirs = mine.peer((context.rank() + 1) % context.size());
+  const auto own = context.full<char*>("KokkosIris::info", 2, bytes);
+  const auto start = std::chrono::steady_clock::now();
+  double elapsed = 0.0;
+  double copied = 0.0;
+  while (elapsed < seconds) {
+    std::memcpy(to_peer ? theirs.data() : own.data(), to_peer ? own.data() : theirs.data(), bytes);
+    copied += bytes;
+    elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  context.barrier();
+  return copied / elapsed;
+}
+
+void probe(Context& context) {
+  const double written = copy_rate(context, true, 0.5);
+  const double read = copy_rate(context, false, 0.5);
+  const auto all_written = context.runtime().agree("info", written);
+  const auto all_read = context.runtime().agree("info", read);
+  if (context.rank() != 0) return;
+  std::printf("\ncopy between neighbours, all ranks at once, 4 MiB blocks\n");
+  for (std::size_t rank = 0; rank < all_read.size(); ++rank) {
+    std::printf("  rank %zu, peer %zu:  write %6.2f GB/s  read %6.2f GB/s\n", rank,
+                (rank + 1) % all_read.size(), all_written[rank] / 1e9, all_read[rank] / 1e9);
+  }
+}
+
+void run() {
+  Context context(MPI_COMM_WORLD, {.heap_size = std::size_t(32) << 20});
+  const auto places = context.runtime().agree("info", this_place());
+  if (context.rank() == 0) {
+    print_software();
+    print_environment();
+    print_ranks(places);
+    std::printf("heap: %s\n", context.state().memory_description().c_str());
+    std::fflush(stdout);
+  }
+  probe(context);
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::string option = argc > 1 ? argv[1] : "";
+  int status = 0;
+  if (option == "--help" || option == "-h") {
+    if (rank == 0) std::printf("%s", usage);
+  } else if (option == "--version") {
+    if (rank == 0) std::printf("kokkosiris_info %s\n", KOKKOSIRIS_VERSION_STRING);
+  } else if (!option.empty() && option.rfind("--kokkos", 0) != 0) {
+    if (rank == 0) std::fprintf(stderr, "unknown option %s\n%s", option.c_str(), usage);
+    status = 2;
+  } else {
+    const Kokkos::ScopeGuard guard(argc, argv);
+    try {
+      run();
+    } catch (const KokkosIris::Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      status = 1;
+    }
+  }
+  MPI_Finalize();
+  return status;
+}

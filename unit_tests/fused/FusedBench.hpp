@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// Runs calls of the fused operations on operands of any layout in poisoned memory, and checks
+/// them.
+
+#ifndef KOKKOSIRIS_TEST_FUSED_BENCH_HPP
+#define KOKKOSIRIS_TEST_FUSED_BENCH_HPP
+
+#include <FusedOracle.hpp>
+#include <TestUtilities.hpp>
+#include <algorithm>
+#include <vector>
+
+namespace Test {
+
+inline constexpr FusedOperation all_operations[] = {
+    FusedOperation::matmul_all_reduce, FusedOperation::all_gather_matmul,
+    FusedOperation::matmul_all_gather, FusedOperation::matmul_reduce_scatter};
+inline constexpr Element all_elements[] = {Element::f64, Element::f32, Element::f16, Element::bf16};
+inline constexpr TileEngine all_engines[] = {TileEngine::packed, TileEngine::blas,
+                                             TileEngine::portable};
+
+enum class Layout { right, left, right_padded, left_padded, strided, left_strided };
+inline constexpr int layout_count = 6;
+
+/// A matrix of rows x cols elements of `layout`; data is set by Arena::place().
+inline Operand laid_out(Layout layout, std::int64_t rows, std::int64_t cols) {
+  switch (layout) {
+    case Layout::right:
+      return {nullptr, rows, cols, cols, 1};
+    case Layout::left:
+      return {nullptr, rows, cols, 1, rows};
+    case Layout::right_padded:
+      return {nullptr, rows, cols, cols + 3, 1};
+    case Layout::left_padded:
+      return {nullptr, rows, cols, 1, rows + 5};
+    case Layout::strided:
+      return {nullptr, rows, cols, 3 * cols + 2, 3};
+    case Layout::left_strided:
+      break;
+  }
+  return {nullptr, rows, cols, 2, 2 * rows + 3};
+}
+
+/// Memory for one operand at a time. What is not the operand has all bits set, which is NaN in
+/// every element type, and is checked to be so after the call.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(char* data, std::size_t bytes) : m_data(data), m_bytes(bytes) {}
+
+  /// \param offset elements between the begin of the arena's guard and the operand
+  Operand place(Element element, Operand operand, std::int64_t offset) {
+    m_element = element;
+    const std::int64_t last = std::max<std::int64_t>(0, operand.rows - 1) * operand.row_stride +
+                              std::max<std::int64_t>(0, operand.cols - 1) * operand.col_stride;
+    m_used = static_cast<std::size_t>(last + 1 + offset + 2 * guard) * bytes_of(element);
+    if (m_used > m_bytes) throw std::runtime_error("the test's arena is too small");
+    std::memset(m_data, 0xff, m_used);
+    operand.data = m_data + static_cast<std::size_t>(guard + offset) * bytes_of(element);
+    m_operand = operand;
+    return operand;
+  }
+  void* at(std::int64_t i, std::int64_t j) const {
+    const std::int64_t index = i * m_operand.row_stride + j * m_operand.col_stride;
+    return static_cast<char*>(m_operand.data) +
+           index * static_cast<std::int64_t>(bytes_of(m_element));
+  }
+  void write(const std::vector<double>& values) const {
+    for (std::int64_t i = 0; i < m_operand.rows; ++i) {
+      for (std::int64_t j = 0; j < m_operand.cols; ++j) {
+        put_value(m_element, at(i, j), values[static_cast<std::size_t>(i * m_operand.cols + j)]);
+      }
+    }
+  }
+  /// Poisons the operand as well.
+  /// \return true if nothing else in the arena has been written since place()
+  bool clear() const {
+    for (std::int64_t i = 0; i < m_operand.rows; ++i) {
+      for (std::int64_t j = 0; j < m_operand.cols; ++j) {
+        std::memset(at(i, j), 0xff, bytes_of(m_element));
+      }
+    }
+    return std::all_of(m_data, m_data + m_used, [](char byte) { return byte == char(0xff); });
+  }
+  /// The elements' bits in row-major order, whatever the layout.
+  std::uint64_t hash() const {
+    std::uint64_t result = 1469598103934665603ull;
+    for (std::int64_t i = 0; i < m_operand.rows; ++i) {
+      for (std::int64_t j = 0; j < m_operand.cols; ++j) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, at(i, j), bytes_of(m_element));
+        result = (result ^ bits) * 1099511628211ull;
+      }
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t guard = 64;
+  char* m_data = nullptr;
+  std::size_t m_bytes = 0;
+  std::size_t m_used = 0;
+  Element m_element = Element::f64;
+  Operand m_operand;
+};
+
+/// How one call is made.
+struct Way {
+  Space space = Space::serial;
+  FusedConfig config = {};
+  Layout c = Layout::right, a = Layout::right, b = Layout::right;
+  std::int64_t offset = 0;            ///< of the operands in their arenas, in elements
+  bool symmetric_everything = false;  ///< also operands that need not be
+  bool async_op = false;
+  FusedWorkspace workspace = {};
+};
+
+/// One rank's memory for calls, and its context.
+class FusedBench {
+ public:
+  explicit FusedBench(std::size_t arena_bytes = std::size_t(1) << 20, double timeout = -1.0,
+                      std::size_t heap_bytes = default_heap_size)
+      : context(MPI_COMM_WORLD, {.heap_size = heap_bytes, .timeout = timeout}),
+        m_symmetric(context.empty<char*>("arena", 2 * arena_bytes)),
+        m_local(3 * arena_bytes),
+        m_bytes(arena_bytes) {}
+
+  int rank() const { return context.rank(); }
+  int ranks() const { return context.size(); }
+
+  /// Operands with their data, C poisoned. Local.
+  void prepare(const Problem& p, const Way& way) {
+    const bool symmetric_c = way.symmetric_everything || p.is(FusedOperation::matmul_all_reduce) ||
+                             p.is(FusedOperation::matmul_all_gather);
+    const bool symmetric_a = way.symmetric_everything || p.is(FusedOperation::all_gather_matmul);
+    arena_c = symmetric_c ? Arena(m_symmetric.data(), m_bytes) : Arena(m_local.data(), m_bytes);
+    arena_a = symmetric_a ? Arena(m_symmetric.data() + m_bytes, m_bytes)
+                          : Arena(m_local.data() + m_bytes, m_bytes);
+    arena_b = Arena(m_local.data() + 2 * m_bytes, m_bytes);
+    c = arena_c.place(p.element, laid_out(way.c, p.c_rows(ranks()), p.c_cols(ranks())), way.offset);
+    a = arena_a.place(p.element, laid_out(way.a, p.m, p.k), way.offset / 2);
+    b = arena_b.place(p.element, laid_out(way.b, p.b_rows(ranks()), p.b_cols(ranks())),
+                      way.offset + 1);
+    arena_a.write(operand_values(p, rank(), 'a', a.rows * a.cols));
+    arena_b.write(operand_values(p, rank(), 'b', b.rows * b.cols));
+    prepare_bias(p);
+  }
+
+  /// Collective.
+  FusedWorkspace call(const Problem& p, const Way& way) {
+    Arguments arguments;
+    if (p.has_bias(rank())) {
+      arguments.bias_axis = p.bias;
+      arguments.bias = m_bias.data();
+      arguments.bias_size = p.bias_length(ranks());
+      arguments.bias_stride = bias_stride;
+    }
+    arguments.async_op = way.async_op;
+    arguments.config = way.config;
+    arguments.workspace = way.workspace;
+    auto workspace = call_fused(p.element, way.space, p.operation, context, c, a, b, arguments);
+    if (way.async_op) fence(way.space);
+    return workspace;
+  }
+
+  /// Compares C with the oracle and looks for writes outside of it. Local; poisons all operands.
+  void check(const Problem& p, const std::string& more = "") {
+    check_values(p, Oracle(p, rank(), ranks()), more);
+    EXPECT_TRUE(arena_c.clear()) << "written outside of C: " << p.describe(ranks()) << more;
+    EXPECT_TRUE(arena_a.clear()) << "written near A: " << p.describe(ranks()) << more;
+    EXPECT_TRUE(arena_b.clear()) << "written near B: " << p.describe(ranks()) << more;
+  }
+  void check_values(const Problem& p, const Oracle& oracle, const std::string& more) const {
+    std::int64_t wrong = 0;
+    std::string first;
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+      for (std::int64_t j = 0; j < c.cols; ++j) {
+        const double value = get_value(p.element, arena_c.at(i, j));
+        const auto at = static_cast<std::size_t>(i * c.cols + j);
+        const double tolerance = oracle.tolerance(p.element, at);
+        if (std::abs(value - oracle.sums[at]) <= tolerance) continue;
+        if (wrong++ > 0) continue;
+        first = "C(" + std::to_string(i) + ", " + std::to_string(j) + ") is " +
+                std::to_string(value) + ", not " + std::to_string(oracle.sums[at]) + " +- " +
+                std::to_string(tolerance);
+      }
+    }
+    EXPECT_EQ(wrong, 0) << first << " in " << p.describe(ranks()) << more;
+  }
+
+  FusedWorkspace run(const Problem& p, const Way& way, const std::string& more = "") {
+    prepare(p, way);
+    auto workspace = call(p, way);
+    check(p, " (engine " + workspace.engine() + ")" + more);
+    return workspace;
+  }
+
+  /// Collective: the bits of C, which are the same on all ranks for matmul_all_reduce and
+  /// matmul_all_gather.
+  std::uint64_t agreed_hash() {
+    const std::uint64_t mine = arena_c.hash();
+    for (const std::uint64_t theirs : context.runtime().agree("hash", mine))
+      EXPECT_EQ(theirs, mine);
+    return mine;
+  }
+
+  HostContext context;
+  Arena arena_c, arena_a, arena_b;
+  Operand c, a, b;
+
+ private:
+  static constexpr std::int64_t bias_stride = 2;
+
+  void prepare_bias(const Problem& p) {
+    m_bias.clear();
+    if (!p.has_bias(rank())) return;
+    const auto values = operand_values(p, rank(), 'v', p.bias_length(ranks()));
+    const std::size_t bytes = bytes_of(p.element);
+    m_bias.assign((values.size() * bias_stride + 1) * bytes, char(0xff));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      put_value(p.element, m_bias.data() + i * bias_stride * bytes, values[i]);
+    }
+  }
+
+  KokkosIris::SymmetricView<char*, HostContext::execution_space::array_layout, Kokkos::HostSpace>
+      m_symmetric;
+  std::vector<char> m_local, m_bias;
+  std::size_t m_bytes;
+};
+
+}  // namespace Test
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The byte movers and the addressing of blocks, without a context.
+// ranks: 1
+
+#include <TestUtilities.hpp>
+#include <rma/KokkosIris_BlockCopy.hpp>
+#include <rma/KokkosIris_CopyBytes.hpp>
+#include <rma/KokkosIris_StridedLoop.hpp>
+#include <vector>
+
+namespace {
+
+namespace Impl = KokkosIris::Impl;
+
+constexpr std::size_t margin = 128;
+constexpr unsigned char sentinel = 0x5c;
+
+/// Calls move(dst, src, n) with the given offsets from an aligned address; checks the data and that
+/// nothing around them has changed.
+template <class Move>
+void check_move(std::size_t n, std::size_t dst_offset, std::size_t src_offset, const Move& move) {
+  std::vector<unsigned char> src(n + margin + src_offset), dst(n + 3 * margin + dst_offset, sentinel);
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    src[i] = static_cast<unsigned char>(::Test::random_bits(n, i));
+  }
+  const auto aligned = [](unsigned char* p) {
+    return p + (-reinterpret_cast<std::uintptr_t>(p) & 63u);
+  };
+  unsigned char* const to = aligned(dst.data() + 16) + dst_offset;
+  const unsigned char* const from = aligned(src.data()) + src_offset;
+  ASSERT_LE(to + n, dst.data() + dst.size());
+  ASSERT_LE(from + n, src.data() + src.size());
+  move(to, from, n);
+  ASSERT_EQ(std::memcmp(to, from, n), 0) << n << " bytes, offsets " << dst_offset << ", " << src_offset;
+  for (unsigned char* p = dst.data(); p != dst.data() + dst.size(); ++p) {
+    if (p < to || p >= to + n) {
+      ASSERT_EQ(*p, sentinel) << n << " bytes, offsets " << dst_offset << ", " << src_offset;
+    }
+  }
+}
+
+template <class Move>
+void check_small_moves(const Move& move) {
+  for (std::size_t n : {0, 1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 33, 63, 64, 65, 127, 251}) {
+    for (std::size_t to = 0; to < 18; ++to) {
+      for (std::size_t from = 0; from < 18; ++from) check_move(n, to, from, move);
+    }
+  }
+}
+
+TEST(CopyBytes, ThroughTheCaches) {
+  check_small_moves([](void* to, const void* from, std::size_t n) { Impl::copy_bytes(to, from, n); });
+}
+
+TEST(CopyBytes, ByWords) {
+  check_small_moves(
+      [](void* to, const void* from, std::size_t n) { Impl::copy_bytes_by_words(to, from, n); });
+}
+
+TEST(CopyBytes, ToPeer) {
+  const auto move = [](void* to, const void* from, std::size_t n) {
+    Impl::copy_bytes(to, from, n, Impl::Destination::peer);
+  };
+  check_small_moves(move);
+  // Around every threshold: where streaming begins, and where the method may change.
+  for (std::size_t n : {std::size_t(4095), std::size_t(4096), std::size_t(4097), std::size_t(8191),
+                        std::size_t(65537), (std::size_t(12) << 20) - 1, std::size_t(12) << 20,
+                        (std::size_t(12) << 20) + 77}) {
+    for (std::size_t to : {0, 1, 63}) {
+      for (std::size_t from : {0, 1, 32}) check_move(n, to, from, move);
+    }
+  }
+}
+
+TEST(CopyBytes, StreamedSmallBlocks) {
+  // Never streamed by the library, but the function's contract has no smallest size.
+  check_small_moves([](void* to, const void* from, std::size_t n) {
+    Impl::stream_bytes_on_host(to, from, n);
+  });
+}
+
+TEST(CopyBytes, WordSplitCoversEveryByteOnce) {
+  alignas(64) static unsigned char a[256], b[256];
+  for (std::size_t to = 0; to < 17; ++to) {
+    for (std::size_t from = 0; from < 17; ++from) {
+      for (std::size_t n = 0; n < 80; ++n) {
+        const Impl::WordSplit split(a + to, b + from, n);
+        ASSERT_EQ(split.head + split.words * split.width + split.tail, n);
+        ASSERT_LT(split.tail, split.width);
+        ASSERT_EQ((to ^ from) % split.width, 0u);
+        if (split.words != 0) {
+          ASSERT_EQ((to + split.head) % split.width, 0u);
+          ASSERT_TRUE(split.width == 16 || (to ^ from) % (2 * split.width) != 0);
+        }
+      }
+    }
+  }
+}
+
+/// Workers that take one unit each, as device threads do, in any order.
+TEST(CopyBytes, BlockCopyByWords) {
+  for (std::size_t n : {0, 1, 2, 7, 16, 17, 97, 128}) {
+    for (std::size_t offset = 0; offset < 5; ++offset) {
+      std::vector<std::uint32_t> src(n + 8), dst(n + 16, 0xdeadbeefu);
+      for (std::size_t i = 0; i < n; ++i) src[i + 2] = static_cast<std::uint32_t>(::Test::random_bits(n, i));
+      using Copy = Impl::BlockCopy<1, std::uint32_t, Impl::StridedLoop<1, 2>>;
+      const Copy copy(Impl::make_contiguous_loop<2>(n), dst.data() + offset, src.data() + 2,
+                      Impl::Destination::own, Impl::Grain::words);
+      for (std::size_t unit = copy.units(); unit > 0; --unit) copy(unit - 1, unit);
+      for (std::size_t i = 0; i < dst.size(); ++i) {
+        const bool inside = i >= offset && i < offset + n;
+        ASSERT_EQ(dst[i], inside ? src[i - offset + 2] : 0xdeadbeefu) << n << " " << offset << " " << i;
+      }
+    }
+  }
+}
+
+TEST(StridedLoop, ContiguousOperandsBecomeOneRow) {
+  const Kokkos::View<int***, Kokkos::LayoutLeft, Kokkos::HostSpace> a("a", 3, 4, 5), b("b", 3, 4, 5);
+  const auto loop = Impl::make_strided_loop(a, b);
+  EXPECT_EQ(loop.dims, 1);
+  EXPECT_EQ(loop.total, 60u);
+  EXPECT_EQ(loop.row_length(), 60u);
+  EXPECT_TRUE(loop.unit_rows(2));
+}
+
+TEST(StridedLoop, MixedLayoutsKeepTheirDimensions) {
+  const Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace> a("a", 3, 4);
+  const Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::HostSpace> b("b", 3, 4);
+  const auto loop = Impl::make_strided_loop(a, b);
+  EXPECT_EQ(loop.dims, 2);
+  EXPECT_FALSE(loop.unit_rows(2));
+  // Every pair of offsets belongs to one pair of indices.
+  std::size_t seen = 0;
+  loop.for_rows(1, 11, [&](const std::size_t(&at)[2], std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, ++seen) {
+      const std::size_t left = at[0] + i * loop.row_stride(0);
+      const std::size_t right = at[1] + i * loop.row_stride(1);
+      EXPECT_EQ(left % 3, right / 4);
+      EXPECT_EQ(left / 3, right % 4);
+    }
+  });
+  EXPECT_EQ(seen, 10u);
+}
+
+TEST(StridedLoop, RowsOfSubviews) {
+  const Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::HostSpace> a("a", 8, 10), b("b", 8, 6);
+  const auto part = Kokkos::subview(a, Kokkos::ALL, std::pair(2, 8));
+  const auto loop = Impl::make_strided_loop(part, b);
+  EXPECT_EQ(loop.dims, 2);
+  EXPECT_EQ(loop.row_length(), 6u);
+  EXPECT_TRUE(loop.unit_rows(2));
+}
+
+TEST(StridedLoop, OffsetsAbove32Bits) {
+  // Strides only: no memory of that size is touched.
+  using View = Kokkos::View<char**, Kokkos::LayoutStride, Kokkos::HostSpace,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  char byte = 0;
+  const std::size_t rows = 3, stride = std::size_t(5) << 31;
+  const View view(&byte, Kokkos::LayoutStride(rows, stride, 2, std::size_t(1)));
+  const auto loop = Impl::make_strided_loop(view, view);
+  std::vector<std::size_t> offsets;
+  loop.for_rows(0, loop.total, [&](const std::size_t(&at)[2], std::size_t) { offsets.push_back(at[0]); });
+  EXPECT_EQ(offsets, (std::vector<std::size_t>{0, stride, 2 * stride}));
+}
+
+TEST(StridedLoop, PartsCoverTheRange) {
+  for (std::size_t n : {0, 1, 63, 64, 65, 1000, 4099}) {
+    for (std::size_t parts : {1, 2, 3, 7, 64}) {
+      std::size_t next = 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const Impl::Part range = Impl::part_of(n, parts, part);
+        ASSERT_LE(range.begin, range.end);
+        if (range.begin == range.end) continue;
+        ASSERT_EQ(range.begin, next);
+        ASSERT_EQ(range.begin % 64, 0u);
+        next = range.end;
+      }
+      ASSERT_EQ(next, n) << parts;
+    }
+  }
+}
+
+}  // namespace
