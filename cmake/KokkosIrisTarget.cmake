@@ -11,6 +11,10 @@ endif()
 enable_language(${KokkosIris_LANGUAGE})
 
 set(KokkosIris_WARNING_FLAGS -Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarm on every "text" + std::string (GCC bug 105651).
+  list(APPEND KokkosIris_WARNING_FLAGS -Wno-restrict)
+endif()
 if(KokkosIris_ENABLE_WERROR)
   list(APPEND KokkosIris_WARNING_FLAGS -Werror)
 endif()

@@ -31,7 +31,7 @@ install_packages() {
     command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
   done
   if command -v dpkg-query >/dev/null; then
-    for entry in libopenblas-dev libgtest-dev; do
+    for entry in libopenblas-dev libgtest-dev nlohmann-json3-dev libcli11-dev; do
       dpkg-query -W -f '${Status}' "$entry" 2>/dev/null | grep -q ' installed$' || missing+=("$entry")
     done
   fi

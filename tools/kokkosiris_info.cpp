@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 #ifdef KOKKOSIRIS_ENABLE_FUSED
@@ -29,20 +30,13 @@ constexpr char usage[] =
     "Prints versions, environment variables, where the ranks run, and a one-second probe of the\n"
     "copy bandwidth between neighbouring ranks.\n";
 
-/// "0-3,8": the numbers that are set, as the kernel writes such lists.
-template <class IsSet>
-std::string ranges(int count, const IsSet& is_set) {
-  std::string text;
-  for (int first = 0; first < count; ++first) {
-    if (!is_set(first)) continue;
-    int last = first;
-    while (last + 1 < count && is_set(last + 1)) ++last;
-    if (!text.empty()) text += ",";
-    text += std::to_string(first);
-    if (last > first) text.append("-").append(std::to_string(last));
-    first = last;
+/// The processors that this process may use, in the kernel's form: "0-3,8".
+std::string allowed_processors() {
+  std::ifstream status("/proc/self/status");
+  for (std::string key, value; status >> key && std::getline(status >> std::ws, value);) {
+    if (key == "Cpus_allowed_list:") return value;
   }
-  return text;
+  return "unknown";
 }
 
 /// Memory nodes that have one of the processors; empty where the kernel does not tell.
@@ -56,7 +50,7 @@ std::string numa_nodes(const cpu_set_t& processors) {
       used = CPU_ISSET(cpu, &processors) &&
              std::filesystem::exists(folder + "/cpu" + std::to_string(cpu));
     }
-    if (used) text += (text.empty() ? "" : ",") + std::to_string(node);
+    if (used) text.append(text.empty() ? "" : ",").append(std::to_string(node));
   }
   return text.empty() ? "unknown" : text;
 }
@@ -75,9 +69,7 @@ Place this_place() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof(allowed), &allowed);
-  const auto is_allowed = [&](int cpu) { return CPU_ISSET(cpu, &allowed) != 0; };
-  std::snprintf(place.processors, sizeof(place.processors), "%s",
-                ranges(CPU_SETSIZE, is_allowed).c_str());
+  std::snprintf(place.processors, sizeof(place.processors), "%s", allowed_processors().c_str());
   std::snprintf(place.nodes, sizeof(place.nodes), "%s", numa_nodes(allowed).c_str());
   place.process = getpid();
   return place;
@@ -118,17 +110,14 @@ void print_software() {
 #else
   std::printf("  fused           no (built without KokkosIris_ENABLE_FUSED)\n");
 #endif
-#ifdef KOKKOSIRIS_ENABLE_VALIDATION
-  std::printf("  validation      on: every remote pointer is checked\n");
-#endif
 }
 
 void print_environment() {
   std::printf("\nenvironment variables\n");
   for (const auto& variable : KokkosIris::environment_variables()) {
     const auto value = KokkosIris::Impl::environment(variable.name);
-    const std::string shown = value ? *value : std::string("unset: ") + variable.default_value;
-    std::printf("  %-24s %-14s %s\n", variable.name, shown.c_str(), variable.meaning);
+    std::printf("  %-24s %-10s %s (default %s)\n", variable.name, value ? value->c_str() : "unset",
+                variable.meaning, variable.default_value);
   }
 }
 

@@ -31,7 +31,7 @@ constexpr int m = 1024, n = 1024, k = 256;
 
 #ifdef KOKKOSIRIS_ENABLE_BLAS
 constexpr const char* separate_name = "BLAS+MPI";
-constexpr int repetitions = 9;
+constexpr int repetitions = 7;
 /// Row-major c(rows, cols) = a(rows, depth) b(depth, cols), all contiguous.
 void product(int rows, int cols, int depth, const float* a, const float* b, float* c) {
   const float one = 1.0f, zero = 0.0f;

@@ -31,27 +31,26 @@ constexpr void check_operand_types() {
                 "A, B and C have the same element type");
   static_assert(is_fused_element_v<T>,
                 "fused operations take double, float, KokkosIris::half_t and KokkosIris::bhalf_t");
-  static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename CView::memory_space>::accessible &&
-                    Kokkos::SpaceAccessibility<ExecutionSpace,
-                                               typename AView::memory_space>::accessible &&
-                    Kokkos::SpaceAccessibility<ExecutionSpace,
-                                               typename BView::memory_space>::accessible &&
-                    Kokkos::SpaceAccessibility<ExecutionSpace, MemorySpace>::accessible,
-                "the execution space must reach the operands and the context's heap");
+  static_assert(
+      Kokkos::SpaceAccessibility<ExecutionSpace, typename CView::memory_space>::accessible &&
+          Kokkos::SpaceAccessibility<ExecutionSpace, typename AView::memory_space>::accessible &&
+          Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+          Kokkos::SpaceAccessibility<ExecutionSpace, MemorySpace>::accessible,
+      "the execution space must reach the operands and the context's heap");
 }
 
 template <class MemorySpace, class ViewType>
 OperandDescription describe_operand(const Context<MemorySpace>& context, const ViewType& view) {
   const auto ref = matrix_ref(view);
-  return {view.label(),
-          reinterpret_cast<const char*>(ref.data),
-          ref.rows,
-          ref.cols,
-          ref.row_stride,
-          ref.col_stride,
-          static_cast<std::int64_t>(sizeof(typename ViewType::value_type)),
-          context.device().is_symmetric(ref.data,
-                                        view.span() * sizeof(typename ViewType::value_type))};
+  return {
+      view.label(),
+      reinterpret_cast<const char*>(ref.data),
+      ref.rows,
+      ref.cols,
+      ref.row_stride,
+      ref.col_stride,
+      static_cast<std::int64_t>(sizeof(typename ViewType::value_type)),
+      context.device().is_symmetric(ref.data, view.span() * sizeof(typename ViewType::value_type))};
 }
 
 /// Fills in what all kernels have.
@@ -99,7 +98,8 @@ FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& conte
   check_operand_types<ExecutionSpace, MemorySpace, CView, AView, BView>();
   using T = typename CView::value_type;
   constexpr bool host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace,
+                                 typename ExecutionSpace::memory_space>::accessible;
   constexpr bool gathers = Operation::operation == FusedOperation::all_gather_matmul;
 
   const FusedProblem problem{Operation::operation,
@@ -127,7 +127,7 @@ FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& conte
     set_operands(kernel, state, matrix_ref(c_view), a, bias);
     // The workspace may come from an instance of more threads: teams wait for each other, so there
     // must not be more of them than run at once.
-    const int league = static_cast<int>(std::min<std::int64_t>(state.league, exec.concurrency()));
+    const int league = static_cast<int>(std::min<std::int64_t>(state.league, concurrency_of(exec)));
     Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
     if constexpr (std::is_same_v<Engine, PortableTileEngine<T>>) {
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));

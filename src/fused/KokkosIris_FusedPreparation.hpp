@@ -29,11 +29,25 @@ constexpr std::int32_t element_number() {
   return 3;
 }
 
-/// Threads of a team: host teams are single threads, so that a tile's data stays in one core's cache.
+/// Threads of a team: host teams are single threads, so that a tile's data stays in one core's
+/// cache.
 template <bool Host>
 auto team_size() {
-  if constexpr (Host) return 1;
-  else return Kokkos::AUTO;
+  if constexpr (Host)
+    return 1;
+  else
+    return Kokkos::AUTO;
+}
+
+/// Threads, or teams of a device, that run at once. Where Kokkos has its deprecated code, OpenMP's
+/// concurrency() is a static function that means the default instance unless it is given another.
+template <class ExecutionSpace>
+std::int64_t concurrency_of(const ExecutionSpace& exec) {
+  if constexpr (requires { ExecutionSpace::concurrency(exec); }) {
+    return ExecutionSpace::concurrency(exec);
+  } else {
+    return exec.concurrency();
+  }
 }
 
 /// Memory that an engine needs and the sizes that it prefers.
@@ -133,7 +147,8 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   const std::size_t words_at = parts.add(sizeof(LocalWords));
   const std::int64_t buffers = schedule.shares_panels() ? schedule.panels : state.league;
   const std::size_t panels_at = parts.add(plan.panel_bytes * static_cast<std::size_t>(buffers));
-  const std::size_t tiles_at = parts.add(static_cast<std::size_t>(2 * state.tile_bytes * state.league));
+  const std::size_t tiles_at =
+      parts.add(static_cast<std::size_t>(2 * state.tile_bytes * state.league));
   const std::size_t b_at = parts.add(plan.prepared_bytes);
   std::string fault;
   Kokkos::View<char*, MemorySpace> local;
@@ -144,8 +159,8 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
     fill(exec, block.data(), flag_bytes, ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
   } catch (const std::exception& error) {
-    fault = "no memory for a workspace of " + std::to_string(parts.bytes()) + " bytes: " +
-            error.what();
+    fault =
+        "no memory for a workspace of " + std::to_string(parts.bytes()) + " bytes: " + error.what();
   }
   // Also the barrier after which the flags of all ranks are clear.
   agree_on_call(context.runtime(), state.signature, 0, fault, ErrorCode::out_of_memory);
@@ -172,8 +187,8 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
     fault = "a size in FusedConfig is negative; 0 means automatic";
   }
-  const TileEngine engine = choose_engine(
-      config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
+  const TileEngine engine =
+      choose_engine(config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
   const FusedSignature signature{problem.operation, problem.element, problem.m(), problem.n(),
                                  problem.k(),       config,          engine};
   if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
@@ -182,7 +197,7 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   }
   if (fits(given, signature, context.state(), runtime.epoch())) return given;
   auto state = std::make_shared<WorkspaceState>();
-  const std::int64_t concurrency = exec.concurrency();
+  const std::int64_t concurrency = concurrency_of(exec);
   state->league = static_cast<int>(
       config.teams > 0 ? std::min<std::int64_t>(config.teams, concurrency) : concurrency);
   const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);

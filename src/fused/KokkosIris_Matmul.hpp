@@ -18,7 +18,9 @@
 ///
 /// \throws Error on all ranks: (invalid_argument) for illegal arguments of any rank, (mismatch) if the
 ///         ranks' calls differ, (out_of_memory) if the workspace does not fit on the heap; or if a rank
-///         fails, is gone or too late. The context stays usable as Error says.
+///         fails, is gone or too late. With a workspace of an earlier call, when ranks do not meet
+///         before the kernel, the others report (peer_failed) with the text of the one at fault. The
+///         context stays usable as Error says.
 
 #ifndef KOKKOSIRIS_MATMUL_HPP
 #define KOKKOSIRIS_MATMUL_HPP

@@ -143,24 +143,21 @@ bool HostCopyEngine::take_one(int peer) noexcept {
     finish_copy(ring);
   }
   held.store(false);
+  // The proxy passes by a ring that is held and may fall asleep over it, so who lets go looks once
+  // more, whether it found a copy or not.
+  if (is_ready(peer)) wake();
   return work != nullptr;
 }
 
 void HostCopyEngine::progress(int peer) noexcept {
-  if (take_one(peer)) {
-    // The proxy passes by a ring that is held and may fall asleep over it; what is left is its
-    // again.
-    if (is_ready(peer)) wake();
-  } else if (m_one_processor) {
-    sched_yield();  // whoever holds the ring can do nothing while we look on
-  }
+  // Whoever holds the ring can do nothing while we look on from its processor.
+  if (!take_one(peer) && m_one_processor) sched_yield();
 }
 
 void HostCopyEngine::submitted(int peer, std::uint64_t position, const CopyWork& work) noexcept {
   const std::uint64_t* const completed = m_storage.queues().rings[peer].completed;
   if (work.width * work.height <= small_copy_bytes && load_acquire(completed) == position &&
       take_one(peer)) {
-    if (is_ready(peer)) wake();
     return;
   }
   wake();
@@ -193,8 +190,8 @@ void HostCopyEngine::sleep() noexcept {
 void HostCopyEngine::run() noexcept {
   int idle = 0;
   for (;;) {
-    const bool stop =
-        m_stop.load();  // before the look at the rings: what was submitted is finished
+    // Read before the look at the rings: what was submitted before the end is finished.
+    const bool stop = m_stop.load();
     bool worked = false;
     for (int peer = 0; peer < m_peers; ++peer) worked = take_one(peer) || worked;
     if (worked) {

@@ -42,9 +42,9 @@ concept SignalOperation = std::is_same_v<T, SignalSet> || std::is_same_v<T, Sign
 ///
 /// Called by one thread. For a team: all its writers write, then `team.team_barrier()`, then one thread
 /// signals. Copies of the copy engine are not covered; see put_signal(..., copy_engine) and quiet.
+/// The operation is signal_set, or signal_add where several threads or ranks signal one word: the
+/// acquire of a sum covers all signals that are part of it.
 /// \param flag symmetric
-/// \param operation signal_set, or signal_add where several threads or ranks signal one word: the
-///        acquire of a sum covers all signals that are part of it
 template <Impl::SignalOperation Operation>
 KOKKOS_FORCEINLINE_FUNCTION void signal(const DeviceContext& context, signal_t* flag,
                                         signal_t value, Operation, int peer) {

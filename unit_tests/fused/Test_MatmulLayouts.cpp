@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Fused operations on operands of any layout, padding and place, different on every rank.
-//
-// uses: calls
 
 #include <FusedBench.hpp>
 #include <fused/KokkosIris_Matmul.hpp>
@@ -140,7 +138,8 @@ TEST_F(MatmulViews, AllReduceIntoLayoutLeft) {
   const auto b = randomized(Matrix<Kokkos::LayoutLeft>("b", k, n * ranks), 2);
   const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", m), 3);
   const Kokkos::View<const double**, Kokkos::LayoutRight, Kokkos::HostSpace> a_const = a;
-  const auto workspace = matmul_all_reduce(context, c, a_const, b, {.bias = rows(bias)});
+  const auto workspace =
+      matmul_all_reduce(context, c, a_const, b, {.bias = KokkosIris::rows(bias)});
   EXPECT_EQ(workspace.operation(), "matmul_all_reduce");
   expect_matrix(c, [&](std::size_t i, std::size_t j) {
     double sum = 0.0;
@@ -180,7 +179,7 @@ TEST_F(MatmulViews, GatherMatmulFromSubviewsAtOtherPlaces) {
   randomized(a, 1);
   const auto b = randomized(Matrix<Kokkos::LayoutRight>("b", ranks * k, n), 2);
   const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", n), 3);
-  all_gather_matmul(context, c, a, b, {.bias = cols(bias)});
+  all_gather_matmul(context, c, a, b, {.bias = KokkosIris::cols(bias)});
   expect_matrix(c, [&](std::size_t i, std::size_t j) {
     double sum = bias(j);
     for (std::size_t q = 0; q < ranks; ++q) {

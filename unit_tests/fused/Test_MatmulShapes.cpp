@@ -5,7 +5,6 @@
 // every engine and element type, and any number of ranks.
 //
 // ranks: 1 2 3 4 5 8
-// uses: calls
 
 #include <FusedBench.hpp>
 
@@ -37,7 +36,10 @@ void run(FusedBench& bench, const Extents& e, FusedOperation operation, Element 
   way.config.engine = engine;
   way.async_op = number % 5 == 0;
   way.offset = (bench.rank() * 5 + static_cast<int>(number)) % 16;
-  if (number % 2 == 0 && has(element, Space::parallel)) way.space = Space::parallel;
+  // Not where two threads of each of many ranks share few cores.
+  if (number % 2 == 0 && has(element, Space::parallel) && bench.ranks() <= 5) {
+    way.space = Space::parallel;
+  }
   bench.run(problem, way, ", case " + std::to_string(number));
 }
 
@@ -90,8 +92,9 @@ TEST(MatmulShapes, EveryEngineAndType) {
   for (const FusedOperation operation : all_operations) {
     for (const TileEngine engine : all_engines) {
       for (const Element element : all_elements) {
-        if (bench.ranks() > 4 && element == Element::f32) continue;
-        run(bench, {37, 29, 41}, operation, element, engine, number++);
+        ++number;
+        if (bench.ranks() > 4 && number % 3 != 0) continue;
+        run(bench, {37, 29, 41}, operation, element, engine, number);
       }
     }
   }

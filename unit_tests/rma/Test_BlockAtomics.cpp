@@ -147,28 +147,27 @@ class BlockAtomics : public testing::Test {
       ::Test::element(mask, i) = ::Test::random_bits(7, i) % 4 != 0;  // the same on all ranks
     }
     const int next = m_next;
-    const auto all_operations = [&](auto level) {
-      for (const Op op : all_ops) {
-        if (!std::is_integral_v<T> &&
-            (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
-          continue;
-        }
-        check<T>(level, op, false, false, false, whole, dst, values, mask, old,
-                 [=](const auto& h) { call<T>(op, h, dst, values, next); });
-        check<T>(level, op, true, false, true, whole, dst, values, mask, old,
-                 [=](const auto& h) { call<T>(op, h, dst, T(3), next, old_values(old), relaxed); });
-        check<T>(level, op, false, true, true, whole, dst, values, mask, old, [=](const auto& h) {
-          call<T>(op, h, dst, values, next, KokkosIris::mask(mask), acquire, old_values(old),
-                  system_scope);
-        });
-        check<T>(level, op, true, true, false, whole, dst, values, mask, old, [=](const auto& h) {
-          call<T>(op, h, dst, 3, next, device_scope, release, KokkosIris::mask(mask));
-        });
+    // Every kernel below costs compile time, so not every level has every combination.
+    for (const Op op : all_ops) {
+      if (!std::is_integral_v<T> &&
+          (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
+        continue;
       }
-    };
-    all_operations(At<Level::team>());
-    all_operations(At<Level::host>());
-    all_operations(At<Level::host_default>());
+      check<T>(At<Level::team>(), op, false, false, false, whole, dst, values, mask, old,
+               [=](const auto& h) { call<T>(op, h, dst, values, next); });
+      check<T>(At<Level::host_default>(), op, true, false, true, whole, dst, values, mask, old,
+               [=](const auto& h) { call<T>(op, h, dst, T(3), next, old_values(old), relaxed); });
+      const auto everything = [=](const auto& h) {
+        call<T>(op, h, dst, values, next, KokkosIris::mask(mask), acquire, old_values(old),
+                system_scope);
+      };
+      check<T>(At<Level::team>(), op, false, true, true, whole, dst, values, mask, old, everything);
+      check<T>(At<Level::host>(), op, false, true, true, whole, dst, values, mask, old, everything);
+      check<T>(At<Level::team>(), op, true, true, false, whole, dst, values, mask, old,
+               [=](const auto& h) {
+                 call<T>(op, h, dst, 3, next, device_scope, release, KokkosIris::mask(mask));
+               });
+    }
   }
 };
 
@@ -179,7 +178,7 @@ using Kokkos::LayoutLeft;
 using Kokkos::LayoutRight;
 using Kokkos::subview;
 
-TYPED_TEST(BlockAtomics, RankOneAllTypes) {
+TYPED_TEST(BlockAtomics, RankOne) {
   const auto exercise = [this](auto type, int n) {
     using T = decltype(type);
     auto whole = this->m_context.template empty<T*>("whole", n + 5);
@@ -189,10 +188,7 @@ TYPED_TEST(BlockAtomics, RankOneAllTypes) {
   };
   exercise(int(), 0);
   exercise(int(), 1);
-  exercise(unsigned(), 131);
-  exercise(long(), 67);
-  exercise(static_cast<unsigned long long>(0), 10);
-  exercise(float(), 97);
+  exercise(int(), 131);
   exercise(double(), 53);
 }
 
@@ -203,18 +199,13 @@ TYPED_TEST(BlockAtomics, StridedAndMixedLayouts) {
   const Kokkos::View<int***, LayoutRight, TypeParam> old("old", 3, 6, 4);
   const Kokkos::View<unsigned char***, LayoutLeft, TypeParam> mask("mask", 3, 6, 4);
   this->template exercise<int>(whole, block, values, mask, old);
-  auto matrix = this->m_context.template empty<double**, LayoutLeft>("matrix", 9, 8);
-  const Kokkos::View<double*, TypeParam> row_values("row values", 8), row_old("row old", 8);
-  const Kokkos::View<long*, TypeParam> row_mask("row mask", 8);
-  this->template exercise<double>(matrix, subview(matrix.view(), 4, ALL), row_values, row_mask,
-                                  row_old);
 }
 
 TYPED_TEST(BlockAtomics, RankZero) {
-  auto word = this->m_context.template empty<unsigned>("word");
-  const Kokkos::View<unsigned, TypeParam> values("values"), old("old");
+  auto word = this->m_context.template empty<float>("word");
+  const Kokkos::View<float, TypeParam> values("values"), old("old");
   const Kokkos::View<bool, TypeParam> mask("mask");
-  this->template exercise<unsigned>(word, word.view(), values, mask, old);
+  this->template exercise<float>(word, word.view(), values, mask, old);
 }
 
 /// Pointers and numbers of elements; a pointer to values or one value.

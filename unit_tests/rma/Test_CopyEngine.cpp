@@ -167,6 +167,9 @@ int ping_around(const DeviceContext& d, const Mailbox& box, int rounds, std::siz
             KokkosIris::Impl::store_release(d.translate(box.consumed, previous), generation);
           }
           going = going && KokkosIris::Impl::wait_counter(d, site, box.consumed, generation);
+          // The acknowledgement says that the source is free; quiet says it once more, to a thread
+          // sanitizer, which does not see the other process.
+          going = going && KokkosIris::quiet(d, next);
           if (!going) {
             wrong = -1;
             break;
