@@ -9,7 +9,6 @@
 #include <RawAccess.hpp>
 #include <Session.hpp>
 #include <algorithm>
-#include <numeric>
 #include <rma/KokkosIris_CopyEngineHostPut.hpp>
 #include <rma/KokkosIris_Quiet.hpp>
 

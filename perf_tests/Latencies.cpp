@@ -4,11 +4,10 @@
 // What takes well under a microsecond: signals, atomics, barriers, the copy engine's way there and
 // back. One sample is the mean of a batch.
 
-#include <unistd.h>
-
 #include <MpiWindow.hpp>
 #include <RawAccess.hpp>
 #include <Session.hpp>
+#include <algorithm>
 #include <rma/KokkosIris_CopyEnginePut.hpp>
 #include <rma/KokkosIris_Quiet.hpp>
 #include <thread>
@@ -71,15 +70,19 @@ void measure_signal(Session& session) {
                 2;
        },
        Target::ratio(1.3)});
-  entrants.push_back({Role::reference, "raw release/acquire", [&] {
-                        return mean(batch,
-                                    [&] {
-                                      ++raw_count;
-                                      ping_pong([&] { release(raw_there, raw_count); },
-                                                [&] { spin_until(raw, raw_count); });
-                                    }) /
-                               2;
-                      }});
+  const auto by_hand = [&](auto spin) {
+    return [&, spin] {
+      return mean(batch,
+                  [&] {
+                    ++raw_count;
+                    ping_pong([&] { release(raw_there, raw_count); },
+                              [&] { spin(raw, raw_count); });
+                  }) /
+             2;
+    };
+  };
+  entrants.push_back({Role::reference, "raw release/acquire", by_hand(spin_until<false>)});
+  entrants.push_back({Role::reference, "raw, pausing", by_hand(spin_until<true>)});
   session.measure(record("signal"), entrants);
 }
 
@@ -124,13 +127,14 @@ class RawBarrier {
         m_arrivals(session.context().zeros<std::uint64_t*>("arrivals", m_size * spacing)) {
     for (int peer = 0; peer < m_size; ++peer) m_peers.push_back(m_arrivals.peer(peer).data());
   }
-  void operator()() {
+  template <bool Pause>
+  void wait() {
     ++m_generation;
     for (int peer = 0; peer < m_size; ++peer) {
       if (peer != m_rank) release(m_peers[peer] + m_rank * spacing, m_generation);
     }
     for (int peer = 0; peer < m_size; ++peer) {
-      if (peer != m_rank) spin_until(m_arrivals.data() + peer * spacing, m_generation);
+      if (peer != m_rank) spin_until<Pause>(m_arrivals.data() + peer * spacing, m_generation);
     }
   }
 
@@ -160,7 +164,10 @@ void measure_barrier(Session& session) {
       {Role::ours, "host",
        [&] { return mean(batch, [&] { session.context().barrier(session.exec()); }); }, target});
   if (!crowded) {
-    entrants.push_back({Role::reference, "raw spin", [&] { return mean(batch, [&] { raw(); }); }});
+    entrants.push_back(
+        {Role::reference, "raw spin", [&] { return mean(batch, [&] { raw.wait<false>(); }); }});
+    entrants.push_back({Role::reference, "raw spin, pausing",
+                        [&] { return mean(batch, [&] { raw.wait<true>(); }); }});
   }
   entrants.push_back({Role::informative, "MPI_Barrier",
                       [&] { return mean(batch / 10, [] { MPI_Barrier(MPI_COMM_WORLD); }); }});

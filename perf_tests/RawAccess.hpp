@@ -8,6 +8,7 @@
 #ifndef KOKKOSIRIS_BENCH_RAW_ACCESS_HPP
 #define KOKKOSIRIS_BENCH_RAW_ACCESS_HPP
 
+#include <core/KokkosIris_Wait.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,11 +28,13 @@ void copy_memcpy(void* dst, const void* src, std::size_t bytes);
 /// Called when a spin has lasted too long: ends all ranks if it is a minute.
 void check_spin_deadline(double& since);
 
-/// Spins, without a pause, until the word is at least `value`; acquires. For ranks with a core
-/// each.
+/// Spins until the word is at least `value`; acquires. For ranks with a core each.
+/// \tparam Pause with the hint for spin loops; which is faster depends on the processor
+template <bool Pause = false>
 inline void spin_until(const std::uint64_t* word, std::uint64_t value) {
   double since = 0.0;
   for (std::uint64_t poll = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; ++poll) {
+    if constexpr (Pause) KokkosIris::Impl::pause_processor();
     if ((poll & 0xfffffu) == 0) check_spin_deadline(since);
   }
 }

@@ -11,11 +11,11 @@
 #include <CLI/CLI.hpp>
 #include <Machine.hpp>
 #include <Session.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
+#include <stdexcept>
 
 namespace {
 
@@ -81,19 +81,41 @@ int judge(const Bench::Session& session) {
   return session.records().empty() || insane > 0 || (is_strict && missed > 0) ? 1 : 0;
 }
 
+/// A fast result beside a slow baseline means nothing.
+void warn_of_slow_blas() {
+#if defined(__x86_64__)
+  const std::string name = Bench::blas_name();
+  for (const char* const slow : {"Prescott", "Core2", "Penryn", "Nehalem"}) {
+    if (name.find(slow) == std::string::npos || !__builtin_cpu_supports("avx2")) continue;
+    std::printf(
+        "\nNOTE: OpenBLAS uses kernels far below this processor's best (%s), so speedups over\n"
+        "it mean nothing. scripts/bench.sh sets OPENBLAS_CORETYPE to the fastest.\n",
+        slow);
+  }
+#endif
+}
+
 std::string joined(int argc, char** argv) {
   std::string command;
   for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + std::string(argv[i]);
   return command;
 }
 
+/// Rather now than after half an hour.
+void require_writable(const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return;
+  throw std::runtime_error("cannot write " + path);
+}
+
 int run(const Bench::Options& options, const std::string& command) {
   Bench::Session session(options);
+  if (session.rank() == 0) require_writable(options.json);
   Bench::Suite::run_all(session);
   session.finish_progress();
   if (session.rank() == 0) {
     const Bench::Surroundings surroundings = Bench::surroundings(command);
     Bench::print_table(session.records(), surroundings);
+    warn_of_slow_blas();
     if (!options.json.empty()) {
       Bench::write_json(options.json, options.append, session.records(), surroundings);
     }

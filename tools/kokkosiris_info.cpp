@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// kokkosiris_info: prints what this installation is, where its ranks run and how fast they reach each
-/// other's memory. Started with mpiexec, or alone.
+/// kokkosiris_info: prints what this installation is, where its ranks run and how fast they reach
+/// each other's memory. Started with mpiexec, or alone.
 
 #include <mpi.h>
 #include <sched.h>
@@ -55,7 +55,7 @@ std::string numa_nodes(const cpu_set_t& processors) {
   return text.empty() ? "unknown" : text;
 }
 
-/// Where a rank runs; gathered as text.
+/// Where a rank runs.
 struct Place {
   char host[64];
   char processors[256];
@@ -105,10 +105,9 @@ void print_software() {
 #ifdef KOKKOSIRIS_ENABLE_FUSED
   std::printf("  fused           yes; instruction sets of the packed engine here:");
   using namespace KokkosIris::Impl;
-  for (const auto* engine : packed_gemm_variants(ElementKind::bf16)) std::printf(" %s", engine->name);
+  for (const auto* engine : packed_gemm_variants(ElementKind::bf16))
+    std::printf(" %s", engine->name);
   std::printf("\n");
-#else
-  std::printf("  fused           no (built without KokkosIris_ENABLE_FUSED)\n");
 #endif
 }
 
@@ -125,8 +124,8 @@ void print_ranks(const std::vector<Place>& places) {
   std::printf("\nranks: %zu\n", places.size());
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     const Place& place = places[rank];
-    std::printf("  rank %-3zu host %s  process %d  processors %s  NUMA nodes %s\n", rank, place.host,
-                place.process, place.processors, place.nodes);
+    std::printf("  rank %-3zu host %s  process %d  processors %s  NUMA nodes %s\n", rank,
+                place.host, place.process, place.processors, place.nodes);
   }
 }
 
@@ -169,7 +168,6 @@ void run() {
     print_environment();
     print_ranks(places);
     std::printf("heap: %s\n", context.state().memory_description().c_str());
-    std::fflush(stdout);
   }
   probe(context);
 }

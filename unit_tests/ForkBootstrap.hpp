@@ -91,13 +91,14 @@ class ForkBootstrap : public KokkosIris::Impl::Bootstrap {
   unsigned m_target = 0;
 };
 
-/// A group of copies of this executable that carry out a task: kokkosiris_test_child() is their main().
+/// A group of copies of this executable that carry out a task: kokkosiris_test_child() is their
+/// main().
 class ChildGroup {
  public:
   struct Child {
     pid_t pid = -1;
-    int output = -1;        ///< read end of a pipe from its standard output
-    int status = -1;        ///< as of waitpid()
+    int output = -1;  ///< read end of a pipe from its standard output
+    int status = -1;  ///< as of waitpid()
     bool running = true;
     double ended_at = 0.0;  ///< seconds after the last mark()
     std::string text;       ///< what it wrote
@@ -161,7 +162,8 @@ class ChildGroup {
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string text = *variable;
-      if (text.rfind("OMPI_", 0) != 0 && text.rfind("PMI", 0) != 0 && text.rfind("OMP_NUM", 0) != 0) {
+      if (text.rfind("OMPI_", 0) != 0 && text.rfind("PMI", 0) != 0 &&
+          text.rfind("OMP_NUM", 0) != 0) {
         variables.push_back(text);
       }
     }
@@ -172,10 +174,11 @@ class ChildGroup {
     environment.push_back(nullptr);
     std::string words[] = {"child", std::to_string(rank), std::to_string(size),
                            std::to_string(m_descriptor)};
-    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                         nullptr};
     Child child;
-    const int failed = posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, arguments,
-                                   environment.data());
+    const int failed =
+        posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, arguments, environment.data());
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     child.output = ends[0];

@@ -17,7 +17,8 @@
 
 /// Defined by tests that start copies of themselves (see ForkBootstrap.hpp): main() of such a copy,
 /// which uses no MPI.
-extern "C" __attribute__((weak)) int kokkosiris_test_child(const char* task, int argc, char* argv[]);
+extern "C" __attribute__((weak)) int kokkosiris_test_child(const char* task, int argc,
+                                                           char* argv[]);
 
 namespace {
 

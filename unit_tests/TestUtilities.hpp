@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// What the unit tests share: the execution spaces they run on, contexts, data that differs by rank.
+/// What the unit tests share: the execution spaces they run on, contexts, data that differs by
+/// rank.
 
 #ifndef KOKKOSIRIS_TEST_UTILITIES_HPP
 #define KOKKOSIRIS_TEST_UTILITIES_HPP
@@ -23,13 +24,15 @@ namespace Test {
 /// The execution spaces that typed tests run on: every enabled host backend. (Kokkos never has both
 /// OpenMP and Threads.)
 using ExecutionSpaces = testing::Types<Kokkos::DefaultHostExecutionSpace
-#if defined(KOKKOS_ENABLE_SERIAL) && (defined(KOKKOS_ENABLE_OPENMP) || defined(KOKKOS_ENABLE_THREADS))
+#if defined(KOKKOS_ENABLE_SERIAL) && \
+    (defined(KOKKOS_ENABLE_OPENMP) || defined(KOKKOS_ENABLE_THREADS))
                                        ,
                                        Kokkos::Serial
 #endif
                                        >;
 
-/// Names of typed tests: `TYPED_TEST_SUITE(Suite, Test::ExecutionSpaces, Test::ExecutionSpaceNames);`
+/// Names of typed tests: `TYPED_TEST_SUITE(Suite, Test::ExecutionSpaces,
+/// Test::ExecutionSpaceNames);`
 struct ExecutionSpaceNames {
   template <class ExecutionSpace>
   static std::string GetName(int) {
@@ -154,7 +157,8 @@ void poison_fill(const View& view) {
   for (std::size_t i = 0; i < n; ++i) element(view, i) = poison<T>();
 }
 
-/// Runs `call` and expects a KokkosIris::Error of the given kind whose text contains all of `parts`.
+/// Runs `call` and expects a KokkosIris::Error of the given kind whose text contains all of
+/// `parts`.
 template <class Call, class... Parts>
 void expect_error(KokkosIris::ErrorCode code, Call&& call, const Parts&... parts) {
   try {

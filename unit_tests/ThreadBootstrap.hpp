@@ -36,7 +36,8 @@ class ThreadMeetingPoint {
       m_waiting = 0;
       ++m_round;
       m_changed.notify_all();
-    } else if (!m_changed.wait_for(lock, std::chrono::seconds(20), [&] { return m_round != round; })) {
+    } else if (!m_changed.wait_for(lock, std::chrono::seconds(20),
+                                   [&] { return m_round != round; })) {
       throw std::runtime_error("a thread did not come to the meeting point");
     }
   }

@@ -13,8 +13,9 @@ void check_mpi(int status, int rank, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(status, text, &length);
-  throw_error(ErrorCode::system, rank, "Context",
-              std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)));
+  throw_error(
+      ErrorCode::system, rank, "Context",
+      std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)));
 }
 
 void require_running_mpi(MPI_Comm comm) {
@@ -53,8 +54,7 @@ MpiBootstrap::MpiBootstrap(MPI_Comm comm) {
   MPI_Comm_size(m_comm, &m_size);
 
   MPI_Comm node = MPI_COMM_NULL;
-  const int split =
-      MPI_Comm_split_type(m_comm, MPI_COMM_TYPE_SHARED, m_rank, MPI_INFO_NULL, &node);
+  const int split = MPI_Comm_split_type(m_comm, MPI_COMM_TYPE_SHARED, m_rank, MPI_INFO_NULL, &node);
   if (split != MPI_SUCCESS) MPI_Comm_free(&m_comm);
   check_mpi(split, m_rank, "MPI_Comm_split_type");
   int node_size = 0;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// How the ranks of a new context find each other. Used while a context is constructed, never after.
+/// How the ranks of a new context find each other. Used while a context is constructed, never
+/// after.
 
 #ifndef KOKKOSIRIS_BOOTSTRAP_HPP
 #define KOKKOSIRIS_BOOTSTRAP_HPP

@@ -50,7 +50,8 @@ struct alignas(64) RecoverySlot {
   std::atomic<std::uint64_t> arrived;
   std::atomic<std::uint64_t> cleared;
   std::uint64_t generation;  ///< this rank's collective call number when it arrived
-  std::uint64_t completed;   ///< number of the last collective call that this rank saw all ranks enter
+  std::uint64_t
+      completed;  ///< number of the last collective call that this rank saw all ranks enter
 };
 
 /// One per rank, in a SharedSegment that every rank maps. Zero bytes are its valid initial state.
@@ -64,9 +65,9 @@ struct ControlBlock {
   alignas(64) AbortRecord abort;
   ArrivalSlot arrivals[2];
   RecoverySlot recovery;
-  /// Sequence numbers of allocations that this rank no longer uses; a ring indexed by a running count.
-  /// A slow rank may still read what was dropped before a collective call while a fast one drops what
-  /// it allocated since: hence twice the number of live allocations.
+  /// Sequence numbers of allocations that this rank no longer uses; a ring indexed by a running
+  /// count. A slow rank may still read what was dropped before a collective call while a fast one
+  /// drops what it allocated since: hence twice the number of live allocations.
   alignas(64) std::uint64_t dropped[2 * max_live_allocations];
 };
 

@@ -7,8 +7,8 @@
 #ifndef KOKKOSIRIS_DEVICE_CONTEXT_HPP
 #define KOKKOSIRIS_DEVICE_CONTEXT_HPP
 
-#include <core/KokkosIris_Config.hpp>
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_Config.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,15 +23,15 @@ struct CopyEngineQueues;
 struct DeviceState {
   int rank = 0;
   int size = 1;
-  int spins = 1;                             ///< polls of a wait before it yields
-  char* base = nullptr;                      ///< own slab
-  char* const* bases = nullptr;              ///< slabs of all ranks as mapped here; device memory
-  std::size_t bytes = 0;                     ///< size of every slab
-  DeviceControl* control = nullptr;          ///< own control words, at the head of the slab
-  const std::uint32_t* abort_word = nullptr; ///< not 0: give up waiting
-  double timeout = 0.0;                      ///< seconds; 0: none
-  Runtime* runtime = nullptr;                ///< host pointer; the slow path of waits on the host
-  CopyEngineQueues* queues = nullptr;        ///< rings of the copy engine
+  int spins = 1;                              ///< polls of a wait before it yields
+  char* base = nullptr;                       ///< own slab
+  char* const* bases = nullptr;               ///< slabs of all ranks as mapped here; device memory
+  std::size_t bytes = 0;                      ///< size of every slab
+  DeviceControl* control = nullptr;           ///< own control words, at the head of the slab
+  const std::uint32_t* abort_word = nullptr;  ///< not 0: give up waiting
+  double timeout = 0.0;                       ///< seconds; 0: none
+  Runtime* runtime = nullptr;                 ///< host pointer; the slow path of waits on the host
+  CopyEngineQueues* queues = nullptr;         ///< rings of the copy engine
 };
 
 }  // namespace Impl

@@ -15,7 +15,8 @@ const std::vector<EnvironmentVariable>& environment_variables() {
   static const std::vector<EnvironmentVariable> table = {
       {"KOKKOSIRIS_TIMEOUT", "120", "seconds after which a wait raises an error; 0: never"},
       {"KOKKOSIRIS_HEAP_SIZE", "1G", "symmetric heap of a rank when Context is given no heap_size"},
-      {"KOKKOSIRIS_ENGINE", "auto", "tile engine of fused operations: auto, packed, blas, portable"},
+      {"KOKKOSIRIS_ENGINE", "auto",
+       "tile engine of fused operations: auto, packed, blas, portable"},
       {"KOKKOSIRIS_HOST_ISA", "best",
        "instruction set of the packed engine: generic, avx2, avx512, avx512_bf16, amx"},
   };
@@ -53,11 +54,24 @@ std::optional<std::size_t> parse_size(const std::string& text) {
   if (parsed.ptr != end) {
     if (parsed.ptr + 1 != end) return std::nullopt;
     switch (*parsed.ptr) {
-      case 'K': case 'k': shift = 10; break;
-      case 'M': case 'm': shift = 20; break;
-      case 'G': case 'g': shift = 30; break;
-      case 'T': case 't': shift = 40; break;
-      default: return std::nullopt;
+      case 'K':
+      case 'k':
+        shift = 10;
+        break;
+      case 'M':
+      case 'm':
+        shift = 20;
+        break;
+      case 'G':
+      case 'g':
+        shift = 30;
+        break;
+      case 'T':
+      case 't':
+        shift = 40;
+        break;
+      default:
+        return std::nullopt;
     }
   }
   if (value > (std::numeric_limits<std::size_t>::max() >> shift)) return std::nullopt;

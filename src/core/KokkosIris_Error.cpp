@@ -8,14 +8,22 @@ namespace KokkosIris {
 
 const char* to_string(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::invalid_argument: return "invalid argument";
-    case ErrorCode::mismatch: return "mismatch between ranks";
-    case ErrorCode::out_of_memory: return "out of memory";
-    case ErrorCode::timeout: return "timeout";
-    case ErrorCode::peer_failed: return "error on another rank";
-    case ErrorCode::peer_died: return "another rank is gone";
-    case ErrorCode::system: return "system error";
-    case ErrorCode::misuse: return "misuse";
+    case ErrorCode::invalid_argument:
+      return "invalid argument";
+    case ErrorCode::mismatch:
+      return "mismatch between ranks";
+    case ErrorCode::out_of_memory:
+      return "out of memory";
+    case ErrorCode::timeout:
+      return "timeout";
+    case ErrorCode::peer_failed:
+      return "error on another rank";
+    case ErrorCode::peer_died:
+      return "another rank is gone";
+    case ErrorCode::system:
+      return "system error";
+    case ErrorCode::misuse:
+      return "misuse";
   }
   return "unknown error";
 }

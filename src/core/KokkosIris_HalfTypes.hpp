@@ -140,8 +140,7 @@ struct half_t : Impl::HalfStorage<half_t> {
   half_t() = default;
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   KOKKOS_FUNCTION half_t(T value)
-      : Impl::HalfStorage<half_t>(
-            Impl::binary16_bits(Impl::odd_float_bits(value))) {}
+      : Impl::HalfStorage<half_t>(Impl::binary16_bits(Impl::odd_float_bits(value))) {}
 
   /// Value with the given bit pattern.
   KOKKOS_FUNCTION static constexpr half_t from_bits(std::uint16_t bits) { return half_t(bits, 0); }
@@ -158,8 +157,7 @@ struct bhalf_t : Impl::HalfStorage<bhalf_t> {
   bhalf_t() = default;
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   KOKKOS_FUNCTION bhalf_t(T value)
-      : Impl::HalfStorage<bhalf_t>(
-            Impl::bfloat16_bits(Impl::odd_float_bits(value))) {}
+      : Impl::HalfStorage<bhalf_t>(Impl::bfloat16_bits(Impl::odd_float_bits(value))) {}
 
   /// Value with the given bit pattern.
   KOKKOS_FUNCTION static constexpr bhalf_t from_bits(std::uint16_t bits) {

@@ -29,17 +29,28 @@ double seconds_since(Clock::time_point start) {
 
 const char* to_string(WaitPhase phase) noexcept {
   switch (phase) {
-    case WaitPhase::collective_arrival: return "the arrival in a collective call";
-    case WaitPhase::recovery: return "the return after an error";
-    case WaitPhase::device_barrier: return "the arrival in a barrier inside a kernel";
-    case WaitPhase::user_wait: return "a condition of wait_until";
-    case WaitPhase::copy_engine_space: return "room in the ring of the copy engine";
-    case WaitPhase::copy_engine_quiet: return "the completion of copies";
-    case WaitPhase::peer_entry: return "the start of the fused operation";
-    case WaitPhase::operand_packed: return "the other teams of this rank";
-    case WaitPhase::peer_partial: return "a partial tile";
-    case WaitPhase::peer_space: return "room in the staging of tiles";
-    case WaitPhase::peer_completion: return "the completion of the fused operation";
+    case WaitPhase::collective_arrival:
+      return "the arrival in a collective call";
+    case WaitPhase::recovery:
+      return "the return after an error";
+    case WaitPhase::device_barrier:
+      return "the arrival in a barrier inside a kernel";
+    case WaitPhase::user_wait:
+      return "a condition of wait_until";
+    case WaitPhase::copy_engine_space:
+      return "room in the ring of the copy engine";
+    case WaitPhase::copy_engine_quiet:
+      return "the completion of copies";
+    case WaitPhase::peer_entry:
+      return "the start of the fused operation";
+    case WaitPhase::operand_packed:
+      return "the other teams of this rank";
+    case WaitPhase::peer_partial:
+      return "a partial tile";
+    case WaitPhase::peer_space:
+      return "room in the staging of tiles";
+    case WaitPhase::peer_completion:
+      return "the completion of the fused operation";
   }
   return "an unknown phase";
 }
@@ -67,17 +78,19 @@ bool Runtime::find_departed(WaitSite site, bool& orderly, int& who) const {
   return false;
 }
 
-/// True if this rank waits inside a fused operation for a rank whose host has gone on to a collective
-/// call that this rank has not entered. On the host a kernel has ended when its launch returns, so that
-/// rank has done its part of the operation, which a last look finds, or was never in it: it will not
-/// come.
+/// True if this rank waits inside a fused operation for a rank whose host has gone on to a
+/// collective call that this rank has not entered. On the host a kernel has ended when its launch
+/// returns, so that rank has done its part of the operation, which a last look finds, or was never
+/// in it: it will not come.
 bool Runtime::peer_is_elsewhere(WaitSite site) const {
   switch (site.phase) {
     case WaitPhase::peer_entry:
     case WaitPhase::peer_partial:
     case WaitPhase::peer_space:
-    case WaitPhase::peer_completion: break;
-    default: return false;
+    case WaitPhase::peer_completion:
+      break;
+    default:
+      return false;
   }
   const std::uint64_t next = m_generation + 1;  // unchanged while this rank's host is in a kernel
   return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
@@ -137,9 +150,10 @@ std::string Runtime::describe(WaitSite site) const {
 
 void Runtime::give_up_on_departed(WaitSite site, bool orderly, int who) noexcept {
   const std::string rank = "rank " + std::to_string(who);
-  raise_abort(ErrorCode::peer_died, "wait",
-              (orderly ? rank + " has destroyed its context" : "the process of " + rank + " is gone") +
-                  " while rank " + std::to_string(m_rank) + " waited for " + describe(site));
+  raise_abort(
+      ErrorCode::peer_died, "wait",
+      (orderly ? rank + " has destroyed its context" : "the process of " + rank + " is gone") +
+          " while rank " + std::to_string(m_rank) + " waited for " + describe(site));
 }
 
 void Runtime::give_up_on_time(WaitSite site) noexcept {

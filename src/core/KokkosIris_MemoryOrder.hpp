@@ -74,11 +74,11 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_acquire(const T* flag) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
   KOKKOS_IF_ON_HOST((return __atomic_load_n(flag, __ATOMIC_ACQUIRE);))
-  KOKKOS_IF_ON_DEVICE((
-      const T value = desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
-                                         desul::MemoryScopeNode{});
-      desul::atomic_thread_fence(desul::MemoryOrderAcquire{}, desul::MemoryScopeNode{});
-      return value;))
+  KOKKOS_IF_ON_DEVICE(
+      (const T value = desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
+                                          desul::MemoryScopeNode{});
+       desul::atomic_thread_fence(desul::MemoryOrderAcquire{}, desul::MemoryScopeNode{});
+       return value;))
 }
 
 /// Reads a flag that may change at any time, without ordering anything.
@@ -95,9 +95,9 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_release(T* flag, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
   KOKKOS_IF_ON_HOST((__atomic_store_n(flag, value, __ATOMIC_RELEASE);))
-  KOKKOS_IF_ON_DEVICE((
-      desul::atomic_thread_fence(desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
-      desul::atomic_store(flag, value, desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});))
+  KOKKOS_IF_ON_DEVICE(
+      (desul::atomic_thread_fence(desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
+       desul::atomic_store(flag, value, desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});))
 }
 
 }  // namespace Impl

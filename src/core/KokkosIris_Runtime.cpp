@@ -15,24 +15,23 @@
 namespace KokkosIris::Impl {
 namespace {
 
-int open_process(pid_t process) {
-  return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-}
+int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
-/// Identifies the name space of this process' number: ranks in containers of their own must not watch
-/// a stranger that happens to have a rank's number. 0 if it cannot be known.
+/// Identifies the name space of this process' number: ranks in containers of their own must not
+/// watch a stranger that happens to have a rank's number. 0 if it cannot be known.
 std::uint64_t process_namespace() {
   struct stat status {};
   return stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-/// Waits until nobody is writing the record, as long as a live writer can possibly need: it may have
-/// lost its processor in between, or its life.
+/// Waits until nobody is writing the record, as long as a live writer can possibly need: it may
+/// have lost its processor in between, or its life.
 std::uint32_t settled_state(const AbortRecord& record) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   for (;;) {
     const std::uint32_t state = record.state.load(std::memory_order_acquire);
-    if (state != AbortRecord::being_written || std::chrono::steady_clock::now() > limit) return state;
+    if (state != AbortRecord::being_written || std::chrono::steady_clock::now() > limit)
+      return state;
     sched_yield();
   }
 }
@@ -124,9 +123,10 @@ void Runtime::meet(std::string_view operation, const void* data, std::size_t byt
     const int other = (m_rank + step) % m_size;
     const ArrivalSlot& theirs = control(other).arrivals[generation & 1u];
     auto arrived = [&] { return theirs.generation.load(std::memory_order_acquire) >= generation; };
-    if (wait_impl({WaitPhase::collective_arrival, other}, true,
-                  [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); },
-                  &arrived) != WaitResult::ready) {
+    if (wait_impl(
+            {WaitPhase::collective_arrival, other}, true,
+            [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); },
+            &arrived) != WaitResult::ready) {
       throw_abort(operation);
     }
   }
@@ -139,7 +139,8 @@ int Runtime::find_other_call() const {
   const ArrivalSlot& mine = arrival(m_rank);
   for (int other = 0; other < m_size; ++other) {
     const ArrivalSlot& theirs = arrival(other);
-    if (theirs.bytes != mine.bytes || std::strcmp(theirs.operation, mine.operation) != 0) return other;
+    if (theirs.bytes != mine.bytes || std::strcmp(theirs.operation, mine.operation) != 0)
+      return other;
   }
   return -1;
 }
@@ -148,10 +149,10 @@ int Runtime::find_other_call() const {
 void Runtime::require_same_call(std::string_view operation) const {
   const int other = find_other_call();
   if (other < 0) return;
-  throw_error(ErrorCode::mismatch, m_rank, operation,
-              "rank " + std::to_string(other) + " is in the collective call '" +
-                  arrival(other).operation +
-                  "'; all ranks must call the collective operations of a context in the same order");
+  throw_error(
+      ErrorCode::mismatch, m_rank, operation,
+      "rank " + std::to_string(other) + " is in the collective call '" + arrival(other).operation +
+          "'; all ranks must call the collective operations of a context in the same order");
 }
 
 void Runtime::spread_abort(int origin, ErrorCode code, const char* text) noexcept {
@@ -175,8 +176,8 @@ void Runtime::raise_abort(ErrorCode code, std::string_view operation,
 }
 
 void Runtime::fail(ErrorCode code, std::string_view operation, const std::string& message) {
-  // An error that was thrown before is over with this call, as with any collective one; otherwise the
-  // others would take this failure for that one.
+  // An error that was thrown before is over with this call, as with any collective one; otherwise
+  // the others would take this failure for that one.
   if (m_thrown) enter(operation);
   raise_abort(code, operation, message);
   m_thrown = true;
@@ -184,7 +185,8 @@ void Runtime::fail(ErrorCode code, std::string_view operation, const std::string
 }
 
 void Runtime::check(std::string_view operation) {
-  if (!m_thrown && control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {
+  if (!m_thrown &&
+      control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {
     throw_abort(operation);
   }
 }
@@ -213,15 +215,17 @@ void Runtime::wait_for_recovery(std::string_view operation,
     const int other = (m_rank + step) % m_size;
     const auto& theirs = control(other).recovery.*word;
     auto arrived = [&] { return theirs.load(std::memory_order_acquire) >= m_recoveries; };
-    const WaitResult result =
-        wait_impl({WaitPhase::recovery, other}, false,
-                  [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); }, &arrived);
+    const WaitResult result = wait_impl(
+        {WaitPhase::recovery, other}, false,
+        [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); }, &arrived);
     if (result == WaitResult::ready) continue;
     m_dead = true;
     if (result == WaitResult::peer_left) {
-      throw_error(ErrorCode::peer_died, m_rank, operation,
-                  "a rank ended, or destroyed its context, after an error, while this one waited for "
-                  "rank " + std::to_string(other) + "; destroy the context");
+      throw_error(
+          ErrorCode::peer_died, m_rank, operation,
+          "a rank ended, or destroyed its context, after an error, while this one waited for "
+          "rank " +
+              std::to_string(other) + "; destroy the context");
     }
     throw_error(ErrorCode::timeout, m_rank, operation,
                 "rank " + std::to_string(other) +

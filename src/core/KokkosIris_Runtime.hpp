@@ -7,12 +7,12 @@
 #ifndef KOKKOSIRIS_RUNTIME_HPP
 #define KOKKOSIRIS_RUNTIME_HPP
 
+#include <atomic>
 #include <core/KokkosIris_Bootstrap.hpp>
 #include <core/KokkosIris_ControlBlock.hpp>
 #include <core/KokkosIris_Error.hpp>
 #include <core/KokkosIris_SharedSegment.hpp>
 #include <core/KokkosIris_WaitSite.hpp>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -24,8 +24,8 @@
 
 namespace KokkosIris::Impl {
 
-/// The group of ranks behind a context. Host only; every member function that says "collective" must
-/// be called by all ranks in the same order, from one thread at a time.
+/// The group of ranks behind a context. Host only; every member function that says "collective"
+/// must be called by all ranks in the same order, from one thread at a time.
 ///
 /// Failing together. A rank that cannot carry on inside a collective operation calls fail(): the
 /// reason is written to the control blocks of all ranks, every wait sees it and gives up, and every
@@ -90,11 +90,14 @@ class Runtime {
   /// \return false if given up
   bool wait_until(WaitSite site, bool (*ready)(void*), void* argument);
 
-  /// Local: waits of other ranks for this one fail from now on instead of lasting until the deadline.
+  /// Local: waits of other ranks for this one fail from now on instead of lasting until the
+  /// deadline.
   void leave();
 
   /// Runs after each recovery, collectively, so that other layers can align their counters.
-  void on_recovery(std::function<void()> action) { m_recovery_actions.push_back(std::move(action)); }
+  void on_recovery(std::function<void()> action) {
+    m_recovery_actions.push_back(std::move(action));
+  }
 
   /// Runs in each recovery, before the actions above. A collective call may have been given up here
   /// although another rank saw all ranks enter it and went on: then `missed` is true, agreed() and
@@ -124,7 +127,8 @@ class Runtime {
   void catch_up();
   void clear_abort();
   void spread_abort(int origin, ErrorCode code, const char* text) noexcept;
-  void wait_for_recovery(std::string_view operation, std::atomic<std::uint64_t> RecoverySlot::*word);
+  void wait_for_recovery(std::string_view operation,
+                         std::atomic<std::uint64_t> RecoverySlot::*word);
   [[noreturn]] void throw_abort(std::string_view operation);
   bool process_is_gone(int rank) const;
   bool find_departed(WaitSite site, bool& orderly, int& who) const;
@@ -142,8 +146,8 @@ class Runtime {
   double m_timeout;
   std::vector<SharedSegment> m_segments;
   std::vector<int> m_process_descriptors;  // readable when the process has ended; -1: unknown
-  std::uint64_t m_generation = 0;  // number of the last collective call entered
-  std::uint64_t m_completed = 0;   // number of the last one that all ranks were seen to enter
+  std::uint64_t m_generation = 0;          // number of the last collective call entered
+  std::uint64_t m_completed = 0;  // number of the last one that all ranks were seen to enter
   std::mutex m_drop_mutex;
   std::atomic<std::uint64_t> m_dropped = 0;
   std::uint64_t m_recoveries = 0;

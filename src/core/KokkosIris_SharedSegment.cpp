@@ -19,7 +19,8 @@
 namespace KokkosIris::Impl {
 namespace {
 
-/// Text of the failed system call, or empty: failures are collected and raised on all ranks at once.
+/// Text of the failed system call, or empty: failures are collected and raised on all ranks at
+/// once.
 using Failure = std::string;
 
 Failure failure_of(const char* call) { return std::string(call) + ": " + std::strerror(errno); }
@@ -186,8 +187,8 @@ Failure exchange_with(const Mailboxes& boxes, int rank, int to, int from, int de
   return {};
 }
 
-/// Sends `descriptor` to all ranks of other processes and receives theirs. In step s every rank sends
-/// to the rank s after it and receives one.
+/// Sends `descriptor` to all ranks of other processes and receives theirs. In step s every rank
+/// sends to the rank s after it and receives one.
 Failure exchange_descriptors(Bootstrap& bootstrap, const Mailboxes& boxes, int descriptor,
                              std::vector<Descriptor>& theirs) {
   // A mailbox holds ten messages before its senders block: nobody may run ahead by more steps.
@@ -221,8 +222,8 @@ void* SharedSegment::data() const noexcept { return m_mapping ? m_mapping->data 
 std::size_t SharedSegment::bytes() const noexcept { return m_mapping ? m_mapping->bytes : 0; }
 
 SharedSegment SharedSegment::map(int descriptor, std::size_t bytes) {
-  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                          descriptor, 0);
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (data == MAP_FAILED) return {};
   return SharedSegment(std::make_shared<const Mapping>(data, bytes));
 }

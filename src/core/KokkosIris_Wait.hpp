@@ -32,8 +32,9 @@ bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* a
 
 /// Waits until `ready()` returns true.
 ///
-/// Called by one thread. `ready` reads the flag (once, with load_acquire) and decides by that value.
-/// \return true if ready; false if the wait was given up because a rank failed, a process is gone or
+/// Called by one thread. `ready` reads the flag (once, with load_acquire) and decides by that
+/// value. \return true if ready; false if the wait was given up because a rank failed, a process is
+/// gone or
 ///         the deadline passed: the caller then leaves its kernel without touching peers' memory,
 ///         and the host call that launched it raises the error.
 template <class Ready>
@@ -43,12 +44,11 @@ KOKKOS_INLINE_FUNCTION bool wait(const DeviceContext& context, WaitSite site, Re
     if (ready()) return true;
     pause_processor();
   }
-  KOKKOS_IF_ON_HOST((
-      using Callable = std::remove_reference_t<Ready>;
-      return wait_on_host(
-          *state.runtime, site,
-          [](void* argument) -> bool { return (*static_cast<Callable*>(argument))(); },
-          const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
+  KOKKOS_IF_ON_HOST(
+      (using Callable = std::remove_reference_t<Ready>; return wait_on_host(
+           *state.runtime, site,
+           [](void* argument) -> bool { return (*static_cast<Callable*>(argument))(); },
+           const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
   KOKKOS_IF_ON_DEVICE((
       // The abort word is host memory here, so it is read rarely; the deadline is kept by the
       // host's watchdog, which sets that word.

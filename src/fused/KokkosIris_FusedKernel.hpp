@@ -99,7 +99,8 @@ struct FusedKernel {
             cols};
   }
 
-  /// tile = A panel times the block's columns of an owner's chunk, plus bias. The tile may be empty.
+  /// tile = A panel times the block's columns of an owner's chunk, plus bias. The tile may be
+  /// empty.
   template <class Team>
   KOKKOS_FUNCTION void compute(const Team& team, const LoadedPanel& held,
                                const ItemSchedule::Item& item, int owner, const Tile& out) const {

@@ -89,60 +89,91 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
   launch(PortableTileEngine<T>{b, schedule, gathers});
 }
 
-/// The whole course of a call. `Operation` names the operation and its kernel.
-template <class Operation, class ExecutionSpace, class MemorySpace, class CView, class AView,
-          class BView>
-FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& context,
-                         const CView& c_view, const AView& a_view, const BView& b_view,
-                         const FusedOptions<typename CView::value_type>& options) {
-  check_operand_types<ExecutionSpace, MemorySpace, CView, AView, BView>();
-  using T = typename CView::value_type;
-  constexpr bool host =
+/// What is left of a call when its Views have been looked at: depends on few types, so that the
+/// library holds it ready for host backends (KokkosIris_FusedInstances.hpp) and applications need
+/// not compile it.
+template <class T>
+struct FusedArguments {
+  FusedProblem problem;
+  MatrixRef<T> c;
+  MatrixRef<const T> a;
+  MatrixRef<const T> b;
+  const FusedOptions<T>& options;
+};
+
+/// A call of a fused operation. `Operation` names the operation and its kernel.
+template <class Operation, class T, class ExecutionSpace, class MemorySpace>
+struct FusedCall {
+  static constexpr bool host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace,
                                  typename ExecutionSpace::memory_space>::accessible;
-  constexpr bool gathers = Operation::operation == FusedOperation::all_gather_matmul;
+  static constexpr bool gathers = Operation::operation == FusedOperation::all_gather_matmul;
 
-  const FusedProblem problem{Operation::operation,
-                             context.size(),
-                             describe_operand(context, c_view),
-                             describe_operand(context, a_view),
-                             describe_operand(context, b_view),
-                             options.bias.axis,
-                             options.bias.size,
-                             element_number<T>()};
-  FusedWorkspace workspace =
-      prepare_workspace<T, host>(exec, context, problem, options.config, options.workspace);
+  static FusedWorkspace run(const ExecutionSpace& exec, Context<MemorySpace>& context,
+                            const FusedArguments<T>& arguments);
+  static void launch(const ExecutionSpace& exec, const WorkspaceState& workspace,
+                     const FusedArguments<T>& arguments);
+};
 
-  MatrixRef<const T> a = {matrix_ref(a_view).data, problem.a.rows, problem.a.cols,
-                          problem.a.row_stride, problem.a.col_stride};
-  MatrixRef<const T> b = {matrix_ref(b_view).data, problem.b.rows, problem.b.cols,
-                          problem.b.row_stride, problem.b.col_stride};
-  Bias<T> bias = options.bias;
-  bias.axis = resolve_bias_axis(problem);
-  const WorkspaceState& state = *workspace.state();
-  with_engine<T, host>(state, b, gathers, [&](const auto& engine) {
+template <class Operation, class T, class ExecutionSpace, class MemorySpace>
+void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
+    const ExecutionSpace& exec, const WorkspaceState& workspace,
+    const FusedArguments<T>& arguments) {
+  Bias<T> bias = arguments.options.bias;
+  bias.axis = resolve_bias_axis(arguments.problem);
+  // The workspace may come from an instance of more threads: teams wait for each other, so there
+  // must not be more of them than run at once.
+  const int league =
+      static_cast<int>(std::min<std::int64_t>(workspace.league, concurrency_of(exec)));
+  Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
+  with_engine<T, host>(workspace, arguments.b, gathers, [&](const auto& engine) {
     using Engine = std::decay_t<decltype(engine)>;
     typename Operation::template Kernel<T, Engine> kernel;
     kernel.engine = engine;
-    set_operands(kernel, state, matrix_ref(c_view), a, bias);
-    // The workspace may come from an instance of more threads: teams wait for each other, so there
-    // must not be more of them than run at once.
-    const int league = static_cast<int>(std::min<std::int64_t>(state.league, concurrency_of(exec)));
-    Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
+    set_operands(kernel, workspace, arguments.c, arguments.a, bias);
     if constexpr (std::is_same_v<Engine, PortableTileEngine<T>>) {
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));
     }
     Kokkos::parallel_for(std::string("KokkosIris::") + to_string(Operation::operation), policy,
                          kernel);
   });
+}
+
+template <class Operation, class T, class ExecutionSpace, class MemorySpace>
+FusedWorkspace FusedCall<Operation, T, ExecutionSpace, MemorySpace>::run(
+    const ExecutionSpace& exec, Context<MemorySpace>& context, const FusedArguments<T>& arguments) {
+  const FusedOptions<T>& options = arguments.options;
+  const char* const name = to_string(Operation::operation);
+  FusedWorkspace workspace = prepare_workspace<T, host>(exec, context, arguments.problem,
+                                                        options.config, options.workspace);
+  launch(exec, *workspace.state(), arguments);
   if (!options.async_op) {
-    exec.fence(std::string("KokkosIris::") + to_string(Operation::operation));
-    context.runtime().check(to_string(Operation::operation));
-    context.state().barrier(to_string(Operation::operation));
+    exec.fence(std::string("KokkosIris::") + name);
+    context.runtime().check(name);
+    context.state().barrier(name);
   } else if (host) {
-    context.runtime().check(to_string(Operation::operation));
+    context.runtime().check(name);
   }
   return workspace;
+}
+
+/// Describes the operands and runs the call.
+template <class Operation, class ExecutionSpace, class MemorySpace, class CView, class AView,
+          class BView>
+FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& context, const CView& c,
+                         const AView& a, const BView& b,
+                         const FusedOptions<typename CView::value_type>& options) {
+  check_operand_types<ExecutionSpace, MemorySpace, CView, AView, BView>();
+  using T = typename CView::value_type;
+  const FusedArguments<T> arguments{
+      {Operation::operation, context.size(), describe_operand(context, c),
+       describe_operand(context, a), describe_operand(context, b), options.bias.axis,
+       options.bias.size, element_number<T>()},
+      matrix_ref(c),
+      as_const(matrix_ref(a)),
+      as_const(matrix_ref(b)),
+      options};
+  return FusedCall<Operation, T, ExecutionSpace, MemorySpace>::run(exec, context, arguments);
 }
 
 template <class Operation, class MemorySpace, class CView, class AView, class BView>

@@ -22,8 +22,8 @@ enum class BiasAxis : std::int32_t {
   from_size  ///< whichever dimension has the vector's length; an error if both have
 };
 
-/// A bias vector of the result's element type. It refers to the View's memory, which must live until
-/// the operation is complete.
+/// A bias vector of the result's element type. It refers to the View's memory, which must live
+/// until the operation is complete.
 ///
 /// The formula of each operation is literal: *every* rank's bias is added before a reduction, so to
 /// add it once pass it on one rank only.
@@ -58,17 +58,19 @@ auto cols(const ViewType& view) {
   return Bias<typename ViewType::non_const_value_type>(view, BiasAxis::cols);
 }
 
-/// Options of a fused operation on elements of type T, given as `{.bias = cols(b), .async_op = true}`.
+/// Options of a fused operation on elements of type T, given as `{.bias = cols(b), .async_op =
+/// true}`.
 template <class T>
 struct FusedOptions {
   /// Added to the product of this rank before the collective.
   Bias<T> bias = {};
   /// false: the call ends with a barrier, after which the results of all ranks are complete.
-  /// true: it returns after the launch; when the execution space instance is fenced this rank's result
-  /// is complete and its operands may be changed.
+  /// true: it returns after the launch; when the execution space instance is fenced this rank's
+  /// result is complete and its operands may be changed.
   bool async_op = false;
   FusedConfig config = {};
-  /// Result of an earlier call; spares the preparation if operation, shape, type and config are equal.
+  /// Result of an earlier call; spares the preparation if operation, shape, type and config are
+  /// equal.
   FusedWorkspace workspace = {};
 };
 

@@ -54,18 +54,21 @@ std::string find_bias_fault(const FusedProblem& p) {
   const bool fits_cols = p.bias_size == p.n();
   const std::string length = "the bias has length " + std::to_string(p.bias_size);
   switch (p.bias_axis) {
-    case BiasAxis::none: return {};
+    case BiasAxis::none:
+      return {};
     case BiasAxis::rows:
       return fits_rows ? "" : length + ", rows() needs M = " + std::to_string(p.m());
     case BiasAxis::cols:
       return fits_cols ? "" : length + ", cols() needs N = " + std::to_string(p.n());
-    case BiasAxis::from_size: break;
+    case BiasAxis::from_size:
+      break;
   }
   if (fits_rows && fits_cols) {
     return length + ", which is both M and N; say rows(bias) or cols(bias)";
   }
   if (!fits_rows && !fits_cols) {
-    return length + "; it must be M = " + std::to_string(p.m()) + " or N = " + std::to_string(p.n());
+    return length + "; it must be M = " + std::to_string(p.m()) +
+           " or N = " + std::to_string(p.n());
   }
   return {};
 }
@@ -76,7 +79,8 @@ std::pair<const char*, const char*> byte_range(const OperandDescription& o) {
   return {o.data, o.data + (last + 1) * o.element_bytes};
 }
 
-/// True only if an element is certainly shared: operands may be interleaved parts of one allocation.
+/// True only if an element is certainly shared: operands may be interleaved parts of one
+/// allocation.
 bool surely_overlap(const OperandDescription& x, const OperandDescription& y) {
   if (x.rows * x.cols == 0 || y.rows * y.cols == 0) return false;
   if (x.data == y.data) return true;
@@ -88,8 +92,8 @@ bool surely_overlap(const OperandDescription& x, const OperandDescription& y) {
   return dense(x, x_begin, x_end) && dense(y, y_begin, y_end) && x_begin < y_end && y_begin < x_end;
 }
 
-/// True if two elements lie at the same place: if (i, j) and (i', j') do, then (i - i') row_stride =
-/// (j' - j) col_stride, whose smallest solution is col_stride / g, row_stride / g.
+/// True if two elements lie at the same place: if (i, j) and (i', j') do, then (i - i') row_stride
+/// = (j' - j) col_stride, whose smallest solution is col_stride / g, row_stride / g.
 bool elements_coincide(const OperandDescription& o) {
   if (o.rows * o.cols <= 1) return false;
   const std::int64_t divisor = std::gcd(o.row_stride, o.col_stride);
@@ -102,7 +106,8 @@ std::string find_memory_fault(const FusedProblem& p) {
   const bool c_symmetric = p.operation == FusedOperation::matmul_all_reduce ||
                            p.operation == FusedOperation::matmul_all_gather;
   if (c_symmetric && !p.c.symmetric && elements(p.c) > 0) {
-    return "C is not on the symmetric heap, but other ranks write it; make it with zeros() or empty() "
+    return "C is not on the symmetric heap, but other ranks write it; make it with zeros() or "
+           "empty() "
            "of the context";
   }
   if (p.operation == FusedOperation::all_gather_matmul && !p.a.symmetric && elements(p.a) > 0) {
@@ -158,22 +163,27 @@ TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_e
 #endif
   if (requested == TileEngine::automatic) {
     const std::string name = environment("KOKKOSIRIS_ENGINE").value_or("auto");
-    if (name == "packed") requested = TileEngine::packed;
-    else if (name == "blas") requested = TileEngine::blas;
-    else if (name == "portable") requested = TileEngine::portable;
+    if (name == "packed")
+      requested = TileEngine::packed;
+    else if (name == "blas")
+      requested = TileEngine::blas;
+    else if (name == "portable")
+      requested = TileEngine::portable;
     else if (name != "auto") {
       fault = "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas or portable";
     }
   }
   switch (requested) {
-    case TileEngine::automatic: return host ? TileEngine::packed : TileEngine::portable;
-    case TileEngine::portable: return requested;
+    case TileEngine::automatic:
+      return host ? TileEngine::packed : TileEngine::portable;
+    case TileEngine::portable:
+      return requested;
     case TileEngine::packed:
       if (!host) fault = "the packed tile engine serves host backends only";
       return requested;
     case TileEngine::blas:
-      // An optional library: without it, or where its 32-bit sizes do not suffice, the packed engine
-      // takes its place, and FusedWorkspace::engine() says so.
+      // An optional library: without it, or where its 32-bit sizes do not suffice, the packed
+      // engine takes its place, and FusedWorkspace::engine() says so.
       if (!host) fault = "the blas tile engine serves host backends only";
       return have_blas && largest_extent <= std::numeric_limits<std::int32_t>::max()
                  ? TileEngine::blas

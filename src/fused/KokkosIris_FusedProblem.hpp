@@ -54,7 +54,8 @@ TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_e
 
 /// Collective: all ranks come with their signature and their fault, if they found one.
 /// \return the largest number of teams of any rank
-/// \throws Error on all ranks: (`code`) if one has a fault, (mismatch) if signatures differ; names the
+/// \throws Error on all ranks: (`code`) if one has a fault, (mismatch) if signatures differ; names
+/// the
 ///         rank, the operation and the sizes
 std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, std::int64_t teams,
                            const std::string& fault, ErrorCode code = ErrorCode::invalid_argument);

@@ -8,20 +8,28 @@ namespace Impl {
 
 const char* to_string(FusedOperation operation) noexcept {
   switch (operation) {
-    case FusedOperation::matmul_all_reduce: return "matmul_all_reduce";
-    case FusedOperation::all_gather_matmul: return "all_gather_matmul";
-    case FusedOperation::matmul_all_gather: return "matmul_all_gather";
-    case FusedOperation::matmul_reduce_scatter: return "matmul_reduce_scatter";
+    case FusedOperation::matmul_all_reduce:
+      return "matmul_all_reduce";
+    case FusedOperation::all_gather_matmul:
+      return "all_gather_matmul";
+    case FusedOperation::matmul_all_gather:
+      return "matmul_all_gather";
+    case FusedOperation::matmul_reduce_scatter:
+      return "matmul_reduce_scatter";
   }
   return "none";
 }
 
 const char* to_string(TileEngine engine) noexcept {
   switch (engine) {
-    case TileEngine::automatic: return "automatic";
-    case TileEngine::packed: return "packed";
-    case TileEngine::blas: return "blas";
-    case TileEngine::portable: return "portable";
+    case TileEngine::automatic:
+      return "automatic";
+    case TileEngine::packed:
+      return "packed";
+    case TileEngine::blas:
+      return "blas";
+    case TileEngine::portable:
+      return "portable";
   }
   return "none";
 }

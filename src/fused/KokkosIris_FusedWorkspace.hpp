@@ -82,14 +82,15 @@ struct WorkspaceState {
 }  // namespace Impl
 
 /// Memory and flags of a fused operation, returned by its call and reusable by later calls with the
-/// same operation, shape, element type and configuration; those do no communication between hosts and
-/// allocate nothing. Copies refer to the same workspace. It serves one call at a time, and all ranks
-/// pass the workspaces of the same earlier call. A workspace that does not fit is prepared anew, which
-/// is collective. Its memory is freed with the last copy.
+/// same operation, shape, element type and configuration; those do no communication between hosts
+/// and allocate nothing. Copies refer to the same workspace. It serves one call at a time, and all
+/// ranks pass the workspaces of the same earlier call. A workspace that does not fit is prepared
+/// anew, which is collective. Its memory is freed with the last copy.
 class FusedWorkspace {
  public:
   FusedWorkspace() = default;
-  explicit FusedWorkspace(std::shared_ptr<Impl::WorkspaceState> state) : m_state(std::move(state)) {}
+  explicit FusedWorkspace(std::shared_ptr<Impl::WorkspaceState> state)
+      : m_state(std::move(state)) {}
 
   /// False for a default-constructed workspace.
   explicit operator bool() const { return m_state != nullptr; }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The kernels of all_gather_matmul (peers' shards of A are fetched) and matmul_all_gather (finished
-/// tiles are pushed).
+/// The kernels of all_gather_matmul (peers' shards of A are fetched) and matmul_all_gather
+/// (finished tiles are pushed).
 
 #ifndef KOKKOSIRIS_GATHER_KERNELS_HPP
 #define KOKKOSIRIS_GATHER_KERNELS_HPP
@@ -15,17 +15,17 @@
 namespace KokkosIris::Impl {
 
 /// Loading a panel fetches each rank's shard of it, the own one first: packing, or copying, is the
-/// only time that a peer's element is read. A peer's shard may be read once the peer has entered, and
-/// the peer's kernel ends only when all others have done reading.
+/// only time that a peer's element is read. A peer's shard may be read once the peer has entered,
+/// and the peer's kernel ends only when all others have done reading.
 template <class T, class Engine>
 struct GatherMatmulKernel : FusedKernel<T, Engine> {
   using Base = FusedKernel<T, Engine>;
-  using typename Base::LoadedPanel;
-  using typename Base::Tile;
   using Base::a;
   using Base::c;
   using Base::exchange;
   using Base::schedule;
+  using typename Base::LoadedPanel;
+  using typename Base::Tile;
   using Item = ItemSchedule::Item;
 
   /// A in one shard a rank.
@@ -72,12 +72,12 @@ struct GatherMatmulKernel : FusedKernel<T, Engine> {
 template <class T, class Engine>
 struct MatmulGatherKernel : FusedKernel<T, Engine> {
   using Base = FusedKernel<T, Engine>;
-  using typename Base::LoadedPanel;
-  using typename Base::LocalA;
-  using typename Base::Tile;
   using Base::c;
   using Base::exchange;
   using Base::schedule;
+  using typename Base::LoadedPanel;
+  using typename Base::LocalA;
+  using typename Base::Tile;
   using Item = ItemSchedule::Item;
 
   template <class Team>
@@ -95,17 +95,15 @@ struct MatmulGatherKernel : FusedKernel<T, Engine> {
       if (!this->hold_panel(team, source, item, held)) return;
       const auto target = [&](int t) {
         return exchange.operand_of(exchange.peer(t), c)
-            .block(exchange.rank() * schedule.rows + item.row,
-                   item.block * schedule.block_columns, item.rows, cols);
+            .block(exchange.rank() * schedule.rows + item.row, item.block * schedule.block_columns,
+                   item.rows, cols);
       };
       const Tile tile = this->compute_in_place(team, held, item, 0, target(0));
       for (int step = 1; step < exchange.size(); ++step) {
         if (!exchange.wait_entry(team, call, exchange.peer(step))) return;
       }
-      const int done = static_cast<const void*>(tile.data) ==
-                               static_cast<const void*>(target(0).data)
-                           ? 1
-                           : 0;
+      const int done =
+          static_cast<const void*>(tile.data) == static_cast<const void*>(target(0).data) ? 1 : 0;
       this->engine.tile_store().sum(
           team, 1, [&](int) { return tile; }, exchange.size() - done,
           [&](int t) { return target(t + done); }, 1 - done);

@@ -15,10 +15,10 @@ namespace KokkosIris::Impl {
 
 /// The division of the M x N result of one rank's product.
 ///
-/// Rows are cut into panels, columns into one chunk for each owner (a function of N and the number of
-/// ranks only), and each chunk into the same number of blocks. An *item* is one panel with block c of
-/// every chunk. Items are numbered so that team t of `teams` takes items t, t + teams, ... and meets
-/// all blocks of a panel one after the other:
+/// Rows are cut into panels, columns into one chunk for each owner (a function of N and the number
+/// of ranks only), and each chunk into the same number of blocks. An *item* is one panel with block
+/// c of every chunk. Items are numbered so that team t of `teams` takes items t, t + teams, ... and
+/// meets all blocks of a panel one after the other:
 ///     item = (panel / stripe * blocks + block) * stripe + panel % stripe,
 /// where stripe is the number of teams, or of panels if they are fewer: then teams share them.
 /// Every rank uses the same numbers, which is what makes the waits of the exchanges free of cycles:

@@ -4,56 +4,32 @@
 /// \file
 /// The fused operations: matrix products whose collective is part of the same kernel.
 ///
-/// Common to all. W ranks, r the own rank; M, N, K are the extents of one rank's product. Operands are
-/// Views of rank 2 of any layout and stride, of the same element type: double, float, half_t or
+/// Common to all. W ranks, r the own rank; M, N, K are the extents of one rank's product. Operands
+/// are Views of rank 2 of any layout and stride, of the same element type: double, float, half_t or
 /// bhalf_t; 16-bit types are accumulated in float, and results are rounded once. Extents may be
-/// anything, 0 and 1 included. Results are bitwise the same in every run. Operands that peers read or
-/// write must lie on the context's heap, at any place; C must not overlap A or B.
+/// anything, 0 and 1 included. Results are bitwise the same in every run. Operands that peers read
+/// or write must lie on the context's heap, at any place; C must not overlap A or B.
 ///
-/// Collective: all ranks call with the same extents, element type and config, each with its own views,
-/// layouts and bias. By default the call ends with a barrier; with `async_op` it returns after the
-/// launch, and when the instance is fenced this rank's result is complete and its operands may be
-/// changed (the kernel ends when no peer needs them any more). The bias, of length M for rows() or N
-/// for cols(), is that of this rank's product and is added before the collective.
+/// Collective: all ranks call with the same extents, element type and config, each with its own
+/// views, layouts and bias. By default the call ends with a barrier; with `async_op` it returns
+/// after the launch, and when the instance is fenced this rank's result is complete and its
+/// operands may be changed (the kernel ends when no peer needs them any more). The bias, of length
+/// M for rows() or N for cols(), is that of this rank's product and is added before the collective.
 ///
-/// \throws Error on all ranks: (invalid_argument) for illegal arguments of any rank, (mismatch) if the
-///         ranks' calls differ, (out_of_memory) if the workspace does not fit on the heap; or if a rank
-///         fails, is gone or too late. With a workspace of an earlier call, when ranks do not meet
-///         before the kernel, the others report (peer_failed) with the text of the one at fault. The
-///         context stays usable as Error says.
+/// \throws Error on all ranks: (invalid_argument) for illegal arguments of any rank, (mismatch) if
+/// the
+///         ranks' calls differ, (out_of_memory) if the workspace does not fit on the heap; or if a
+///         rank fails, is gone or too late. With a workspace of an earlier call, when ranks do not
+///         meet before the kernel, the others report (peer_failed) with the text of the one at
+///         fault. The context stays usable as Error says.
 
 #ifndef KOKKOSIRIS_MATMUL_HPP
 #define KOKKOSIRIS_MATMUL_HPP
 
+#include <fused/KokkosIris_FusedInstances.hpp>
 #include <fused/KokkosIris_FusedLaunch.hpp>
-#include <fused/KokkosIris_GatherKernels.hpp>
-#include <fused/KokkosIris_ReduceKernel.hpp>
 
 namespace KokkosIris {
-namespace Impl {
-
-struct MatmulAllReduce {
-  static constexpr FusedOperation operation = FusedOperation::matmul_all_reduce;
-  template <class T, class Engine>
-  using Kernel = ReduceKernel<T, Engine, true>;
-};
-struct MatmulReduceScatter {
-  static constexpr FusedOperation operation = FusedOperation::matmul_reduce_scatter;
-  template <class T, class Engine>
-  using Kernel = ReduceKernel<T, Engine, false>;
-};
-struct AllGatherMatmul {
-  static constexpr FusedOperation operation = FusedOperation::all_gather_matmul;
-  template <class T, class Engine>
-  using Kernel = GatherMatmulKernel<T, Engine>;
-};
-struct MatmulAllGather {
-  static constexpr FusedOperation operation = FusedOperation::matmul_all_gather;
-  template <class T, class Engine>
-  using Kernel = MatmulGatherKernel<T, Engine>;
-};
-
-}  // namespace Impl
 
 /// C = sum over ranks of (A B + bias), on every rank, with the same bits.
 /// \param c (M, N), symmetric
@@ -79,11 +55,8 @@ FusedWorkspace matmul_reduce_scatter(const ExecutionSpace& exec, Context<MemoryS
   return Impl::run_fused<Impl::MatmulReduceScatter>(exec, context, c, a, b, options);
 }
 
-/// C = (A_0 A_1 ... A_{W-1}) B + bias, where A_q is rank q's shard: the product with the shards joined
-/// along K.
-/// \param c         (M, N)
-/// \param a_sharded (M, K / W), symmetric
-/// \param b         (K, N)
+/// C = (A_0 A_1 ... A_{W-1}) B + bias, where A_q is rank q's shard: the product with the shards
+/// joined along K. \param c         (M, N) \param a_sharded (M, K / W), symmetric \param b (K, N)
 /// \return the workspace, for later calls
 template <class ExecutionSpace, class MemorySpace, class CView, class AView, class BView>
 FusedWorkspace all_gather_matmul(const ExecutionSpace& exec, Context<MemorySpace>& context,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Matrices as the fused operations see them: a pointer with two strides, and what element types mean.
+/// Matrices as the fused operations see them: a pointer with two strides, and what element types
+/// mean.
 
 #ifndef KOKKOSIRIS_MATRIX_HPP
 #define KOKKOSIRIS_MATRIX_HPP
@@ -71,6 +72,12 @@ MatrixRef<typename ViewType::value_type> matrix_ref(const ViewType& view) {
   return {view.data(), static_cast<std::int64_t>(view.extent(0)),
           static_cast<std::int64_t>(view.extent(1)), static_cast<std::int64_t>(view.stride(0)),
           static_cast<std::int64_t>(view.stride(1))};
+}
+
+/// The same matrix, not to be written.
+template <class T>
+MatrixRef<const std::remove_const_t<T>> as_const(const MatrixRef<T>& m) {
+  return {m.data, m.rows, m.cols, m.row_stride, m.col_stride};
 }
 
 KOKKOS_INLINE_FUNCTION std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

@@ -14,7 +14,8 @@
 namespace KokkosIris::Impl {
 
 /// Rows of A in shards of equal width along K: shard s has columns [s k, (s + 1) k) of the panel.
-/// Shards are computed on demand by `Source`, a callable that gives shard s as a MatrixRef<const T>.
+/// Shards are computed on demand by `Source`, a callable that gives shard s as a MatrixRef<const
+/// T>.
 template <class T, class Source>
 struct PanelShards {
   Source source;

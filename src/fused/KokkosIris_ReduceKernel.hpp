@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The kernel of matmul_all_reduce and matmul_reduce_scatter: partial tiles to their owners, who add
-/// them in rank order.
+/// The kernel of matmul_all_reduce and matmul_reduce_scatter: partial tiles to their owners, who
+/// add them in rank order.
 
 #ifndef KOKKOSIRIS_REDUCE_KERNEL_HPP
 #define KOKKOSIRIS_REDUCE_KERNEL_HPP
@@ -16,20 +16,20 @@ namespace KokkosIris::Impl {
 
 /// Each rank owns a chunk of columns. For each of its items a team computes the tiles of the other
 /// owners' chunks into staging, each with a flag to its owner, then the tile of its own chunk; then
-/// it adds up the item *before*, whose partial tiles have had that long to arrive. The owner stores the
-/// sum: for all_reduce to C of every rank, for reduce_scatter to its own.
+/// it adds up the item *before*, whose partial tiles have had that long to arrive. The owner stores
+/// the sum: for all_reduce to C of every rank, for reduce_scatter to its own.
 ///
 /// Partial tiles travel in the accumulator type and are added in rank order, so results are rounded
 /// once and are the same bits on every rank and in every run.
 template <class T, class Engine, bool AllRanks>
 struct ReduceKernel : FusedKernel<T, Engine> {
   using Base = FusedKernel<T, Engine>;
-  using typename Base::LoadedPanel;
-  using typename Base::LocalA;
-  using typename Base::Tile;
   using Base::c;
   using Base::exchange;
   using Base::schedule;
+  using typename Base::LoadedPanel;
+  using typename Base::LocalA;
+  using typename Base::Tile;
   using Item = ItemSchedule::Item;
 
   template <class Team>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The BLAS tile engine for host backends: panels of A and B in row-major accumulator type, tiles by
-/// GEMM calls of the library. What an engine is: KokkosIris_TileEngine_Packed.hpp.
+/// The BLAS tile engine for host backends: panels of A and B in row-major accumulator type, tiles
+/// by GEMM calls of the library. What an engine is: KokkosIris_TileEngine_Packed.hpp.
 ///
 /// The library is called from all threads of the execution space: it should run single-threaded
 /// (OPENBLAS_NUM_THREADS=1 and the like).

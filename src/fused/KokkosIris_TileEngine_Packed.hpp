@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The packed vector engine for host backends: operands are packed once, wherever they lie, and tiles
-/// computed from packed panels (src/fused/arch/host has the kernels).
+/// The packed vector engine for host backends: operands are packed once, wherever they lie, and
+/// tiles computed from packed panels (src/fused/arch/host has the kernels).
 ///
-/// What a tile engine is. An engine is a trivially copyable object in the kernel of a fused operation:
+/// What a tile engine is. An engine is a trivially copyable object in the kernel of a fused
+/// operation:
 /// - `TileStore`, `tile_store()`: the tile operations that go with it;
-/// - `prepare(team, teams...)`: this team's share of what all teams need (packed B, say); followed by a
+/// - `prepare(team, teams...)`: this team's share of what all teams need (packed B, say); followed
+/// by a
 ///   barrier of the league;
 /// - `load(team, buffer, shards, wait)`: makes a panel of A ready, by packing or copying it to the
-///   buffer, and returns a `Panel`. A comes in shards along K; `wait(s)` says when shard s may be read;
+///   buffer, and returns a `Panel`. A comes in shards along K; `wait(s)` says when shard s may be
+///   read;
 /// - `compute(team, panel, owner, column, tile)`: tile = A panel times columns [column, column +
 ///   tile.cols) of an owner's chunk of B. Only writes the tile, in accumulator type. The team's
 ///   threads may see each other's part of the tile after a team barrier.
@@ -43,8 +46,8 @@ struct PackedTileEngine {
   ItemSchedule schedule;
   char* packed_b = nullptr;  ///< null: B is used where it lies, because only one panel meets it
 
-  /// Bytes of workspace for B: each owner's chunk is packed by itself, so that chunks may begin at any
-  /// column.
+  /// Bytes of workspace for B: each owner's chunk is packed by itself, so that chunks may begin at
+  /// any column.
   static std::size_t prepared_bytes(const PackedGemm& gemm, const ItemSchedule& schedule,
                                     std::int64_t k) {
     if (uses_b_in_place(schedule)) return 0;
@@ -53,12 +56,9 @@ struct PackedTileEngine {
   }
   static std::size_t panel_bytes(const PackedGemm& gemm, const ItemSchedule& schedule,
                                  std::int64_t k) {
-    return static_cast<std::size_t>(
-        round_up(gemm.packed_a_bytes(schedule.panel_rows, k), 64));
+    return static_cast<std::size_t>(round_up(gemm.packed_a_bytes(schedule.panel_rows, k), 64));
   }
-  static bool uses_b_in_place(const ItemSchedule& schedule) {
-    return schedule.panels <= 1;
-  }
+  static bool uses_b_in_place(const ItemSchedule& schedule) { return schedule.panels <= 1; }
 
   TileStore tile_store() const { return {gemm}; }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The portable tile engine: Kokkos Kernels' batched GEMM on tiles in team scratch, for every backend,
-/// layout and type. What an engine is: KokkosIris_TileEngine_Packed.hpp.
+/// The portable tile engine: Kokkos Kernels' batched GEMM on tiles in team scratch, for every
+/// backend, layout and type. What an engine is: KokkosIris_TileEngine_Packed.hpp.
 
 #ifndef KOKKOSIRIS_TILE_ENGINE_PORTABLE_HPP
 #define KOKKOSIRIS_TILE_ENGINE_PORTABLE_HPP
@@ -81,8 +81,8 @@ struct PortableTileEngine {
   }
 
   template <class Team>
-  KOKKOS_FUNCTION void compute(const Team& team, const Panel& panel, int owner,
-                               std::int64_t column, const AccTile<Acc>& tile) const {
+  KOKKOS_FUNCTION void compute(const Team& team, const Panel& panel, int owner, std::int64_t column,
+                               const AccTile<Acc>& tile) const {
     const MatrixRef<const T> columns =
         b.block(0, schedule.chunk_begin(owner) + column, b.rows, tile.cols);
     for (std::int64_t i = 0; i < tile.rows; i += tile_rows) {

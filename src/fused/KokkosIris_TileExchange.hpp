@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// How the ranks of a fused operation hand tiles to each other: entry, staging with flags, completion.
+/// How the ranks of a fused operation hand tiles to each other: entry, staging with flags,
+/// completion.
 
 #ifndef KOKKOSIRIS_TILE_EXCHANGE_HPP
 #define KOKKOSIRIS_TILE_EXCHANGE_HPP
@@ -18,8 +19,9 @@
 
 namespace KokkosIris::Impl {
 
-/// What a rank tells its peers when it enters a call: where the operand lies that they read or write.
-/// So ranks may use different symmetric views and strides, and a peer's flag means that it is there.
+/// What a rank tells its peers when it enters a call: where the operand lies that they read or
+/// write. So ranks may use different symmetric views and strides, and a peer's flag means that it
+/// is there.
 struct alignas(128) EntryRecord {
   std::uint64_t generation;
   std::int64_t offset;  ///< from the base of the slab, in bytes
@@ -40,9 +42,9 @@ struct LocalWords {
 /// - entry: peer q has entered call g. Its operands are in place and may be read or written.
 /// - ready / consumed, one pair for each (producer, consumer, slot): a partial tile of item i is
 ///   complete in the producer's staging; the consumer has added it, so that the slot is free for
-///   item i + slots. Items are numbered alike on all ranks; a team adds the partials of an item right
-///   after it has produced those of its next one. With more slots than teams every wait therefore
-///   depends on items of lower number only, and somebody can always go on.
+///   item i + slots. Items are numbered alike on all ranks; a team adds the partials of an item
+///   right after it has produced those of its next one. With more slots than teams every wait
+///   therefore depends on items of lower number only, and somebody can always go on.
 /// - done: peer q has done all its items of call g: it will neither read nor write here any more.
 ///   The kernel ends when all peers are done, so when it has ended this rank's result is complete,
 ///   its operands may be changed, and staging is free for the next call.
@@ -66,8 +68,8 @@ struct TileExchange {
   /// Rank `step` places after this one: ranks begin with different peers.
   KOKKOS_FUNCTION int peer(int step) const { return (rank() + step) % size(); }
 
-  /// Slots for each pair of ranks. More than teams keep the waits free of cycles, as does one for each
-  /// item; twice as many let a rank run ahead.
+  /// Slots for each pair of ranks. More than teams keep the waits free of cycles, as does one for
+  /// each item; twice as many let a rank run ahead.
   static std::int64_t slots_for(std::int64_t items, std::int64_t teams) {
     return max64(1, min64(items, 2 * teams + 2));
   }
@@ -103,7 +105,9 @@ struct TileExchange {
     int ok = 0;
     Kokkos::single(
         Kokkos::PerTeam(team),
-        [&](int& result) { result = wait_counter(context, {phase, peer}, flag, target) ? 1 : 0; },
+        [&](int& result) {
+          result = wait_counter(context, {phase, peer}, flag, target) ? 1 : 0;
+        },
         ok);
     return ok != 0;
   }
@@ -124,8 +128,7 @@ struct TileExchange {
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       for (int step = 1; step < size(); ++step) {
         EntryRecord* record = context.translate(&entries[rank()], peer(step));
-        record->offset =
-            reinterpret_cast<const char*>(operand.data) - context.state().base;
+        record->offset = reinterpret_cast<const char*>(operand.data) - context.state().base;
         record->row_stride = operand.row_stride;
         record->col_stride = operand.col_stride;
         store_release(&record->generation, call);
@@ -170,8 +173,8 @@ struct TileExchange {
   template <class Team>
   KOKKOS_FUNCTION bool wait_partial(const Team& team, std::uint64_t call, std::int64_t item,
                                     int from) const {
-    return wait_flag(team, WaitPhase::peer_partial, from,
-                     &ready[from * slots + item % slots].value, sequence(call, item));
+    return wait_flag(team, WaitPhase::peer_partial, from, &ready[from * slots + item % slots].value,
+                     sequence(call, item));
   }
   template <class Team>
   KOKKOS_FUNCTION void release_slot(const Team& team, std::uint64_t call, std::int64_t item,

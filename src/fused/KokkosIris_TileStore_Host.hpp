@@ -24,9 +24,9 @@ struct element_kind<half_t> : std::integral_constant<ElementKind, ElementKind::f
 template <>
 struct element_kind<bhalf_t> : std::integral_constant<ElementKind, ElementKind::bf16> {};
 
-/// See PortableTileStore; teams have one thread. Peers' memory is written with stores that bypass the
-/// caches, because taking a line back from the peer that read it last costs more than sending it to
-/// memory.
+/// See PortableTileStore; teams have one thread. Peers' memory is written with stores that bypass
+/// the caches, because taking a line back from the peer that read it last costs more than sending
+/// it to memory.
 template <class T>
 struct HostTileStore {
   using Acc = acc_type_t<T>;

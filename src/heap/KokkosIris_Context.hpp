@@ -21,11 +21,11 @@ namespace KokkosIris {
 
 /// A group of ranks, one process each, whose kernels address each other's memory.
 ///
-/// Construction is collective over the communicator and needs running MPI and Kokkos; MPI is not used
-/// after it. Unless said otherwise the member functions are collective: all ranks call them, in the
-/// same order, from one thread at a time. Errors of collective calls are raised on every rank (Error),
-/// and the context stays usable unless a process is gone. Views may outlive the context; they keep
-/// their memory.
+/// Construction is collective over the communicator and needs running MPI and Kokkos; MPI is not
+/// used after it. Unless said otherwise the member functions are collective: all ranks call them,
+/// in the same order, from one thread at a time. Errors of collective calls are raised on every
+/// rank (Error), and the context stays usable unless a process is gone. Views may outlive the
+/// context; they keep their memory.
 ///
 /// \tparam MemorySpace where the heap lies: Kokkos::HostSpace for Serial, OpenMP and Threads
 template <class MemorySpace = Kokkos::DefaultExecutionSpace::memory_space>
@@ -57,7 +57,8 @@ class Context {
     std::swap(m_state, other.m_state);
     return *this;
   }
-  /// Not collective. Submitted copies are finished; ranks that still wait for this one get an error.
+  /// Not collective. Submitted copies are finished; ranks that still wait for this one get an
+  /// error.
   ~Context() {
     if (m_state) m_state->close();
   }
@@ -81,7 +82,8 @@ class Context {
     state().barrier("barrier");
   }
 
-  /// Bytes of the heap in use (each block takes a multiple of 256), and altogether. Local; equal on all ranks after a collective call.
+  /// Bytes of the heap in use (each block takes a multiple of 256), and altogether. Local; equal on
+  /// all ranks after a collective call.
   std::size_t heap_used() const { return state().heap().used(); }
   std::size_t heap_capacity() const { return state().heap().capacity(); }
 
@@ -130,7 +132,8 @@ class Context {
     finish("zeros_like", view, Impl::ConstantValues<T>{T{}});
     return view;
   }
-  /// A symmetric copy of a local view, whatever memory it is in. A strided view becomes LayoutRight.
+  /// A symmetric copy of a local view, whatever memory it is in. A strided view becomes
+  /// LayoutRight.
   template <class DataType, class... Properties>
   auto as_symmetric(const Kokkos::View<DataType, Properties...>& local) {
     using Source = Kokkos::View<DataType, Properties...>;
@@ -189,7 +192,8 @@ class Context {
                                     extents...);
   }
   /// Integers uniform in [low, high).
-  /// \throws Error (invalid_argument) if the interval is empty or the element type has not all of it
+  /// \throws Error (invalid_argument) if the interval is empty or the element type has not all of
+  /// it
   template <class DataType, class Layout = typename execution_space::array_layout, class... Extents>
   view_type<DataType, Layout> randint(const std::string& label, std::int64_t low, std::int64_t high,
                                       Extents... extents) {
@@ -250,7 +254,8 @@ class Context {
   view_type<DataType, Layout> filled(const char* operation, const std::string& label,
                                      const Values& values, Extents... extents) {
     auto view = Impl::create<view_type<DataType, Layout>>(
-        shared_state(), operation, label, Impl::make_layout<view_type<DataType, Layout>>(extents...));
+        shared_state(), operation, label,
+        Impl::make_layout<view_type<DataType, Layout>>(extents...));
     finish(operation, view, values);
     return view;
   }

@@ -122,8 +122,8 @@ void ContextState::barrier(std::string_view operation) {
   m_heap->reclaim();
 }
 
-/// After an error the ranks may have entered different numbers of barriers inside kernels: all go on
-/// from the largest.
+/// After an error the ranks may have entered different numbers of barriers inside kernels: all go
+/// on from the largest.
 void ContextState::align_device_control() {
   DeviceControl& control = *m_device.state().control;
   const auto counts = m_runtime->agree("recovery", control.barrier_generation.value);

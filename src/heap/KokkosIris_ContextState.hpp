@@ -28,7 +28,8 @@ struct ContextOptions {
   double timeout = -1.0;
   /// Seed of the random creation functions; every rank draws from a stream of its own.
   std::uint64_t seed = 0x4b6f6b6b6f73ull;
-  /// Copies that can wait in the copy engine for one peer, a power of two; more make the caller wait.
+  /// Copies that can wait in the copy engine for one peer, a power of two; more make the caller
+  /// wait.
   std::size_t copy_engine_entries = 1024;
 };
 

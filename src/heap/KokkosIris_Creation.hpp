@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// From extents to a SymmetricView: layouts, sizes and ownership. The public functions are in Context.
+/// From extents to a SymmetricView: layouts, sizes and ownership. The public functions are in
+/// Context.
 
 #ifndef KOKKOSIRIS_CREATION_HPP
 #define KOKKOSIRIS_CREATION_HPP
@@ -37,8 +38,7 @@ std::size_t arange_count(Runtime& runtime, double start, double end, double step
 
 /// As above for integers, exact for all of them.
 template <class T>
-  requires std::is_integral_v<T>
-std::size_t arange_count(Runtime& runtime, T start, T end, T step) {
+requires std::is_integral_v<T> std::size_t arange_count(Runtime& runtime, T start, T end, T step) {
   const bool backward = step < T(0);
   if (step == T(0) || (backward ? end > start : end < start)) {
     fail_no_sequence(runtime, std::to_string(start), std::to_string(end), std::to_string(step));
@@ -52,7 +52,8 @@ std::size_t arange_count(Runtime& runtime, T start, T end, T step) {
 /// \throws Error (invalid_argument) on all ranks unless low < high, both finite
 void require_interval(Runtime& runtime, const char* operation, double low, double high);
 
-/// high - low. \throws Error (invalid_argument) on all ranks if the interval is empty, or if not `fits`
+/// high - low. \throws Error (invalid_argument) on all ranks if the interval is empty, or if not
+/// `fits`
 std::uint64_t randint_count(Runtime& runtime, std::int64_t low, std::int64_t high, bool fits);
 
 /// True if the integer type T has all numbers of [low, high).
@@ -99,11 +100,11 @@ typename View::array_layout make_layout(Extents... extents) {
 
 /// SymmetricView with the data type of `Source`; a strided layout becomes LayoutRight.
 template <class Source, class MemorySpace>
-using symmetric_counterpart =
-    SymmetricView<typename Source::non_const_data_type,
-                  std::conditional_t<std::is_same_v<typename Source::array_layout, Kokkos::LayoutLeft>,
-                                     Kokkos::LayoutLeft, Kokkos::LayoutRight>,
-                  MemorySpace>;
+using symmetric_counterpart = SymmetricView<
+    typename Source::non_const_data_type,
+    std::conditional_t<std::is_same_v<typename Source::array_layout, Kokkos::LayoutLeft>,
+                       Kokkos::LayoutLeft, Kokkos::LayoutRight>,
+    MemorySpace>;
 
 template <class Result, class Source>
 typename Result::array_layout counterpart_layout(const Source& source) {
@@ -137,7 +138,8 @@ HeapRequest request_of(const typename View::array_layout& layout) {
   return request;
 }
 
-/// Collective: allocates the memory of a symmetric view; its block is dropped when the last copy dies.
+/// Collective: allocates the memory of a symmetric view; its block is dropped when the last copy
+/// dies.
 template <class Result>
 Result create(const std::shared_ptr<ContextState>& state, const char* operation,
               const std::string& label, const typename Result::array_layout& layout) {
@@ -147,8 +149,8 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
                 "elements of symmetric views are moved between processes as bytes: they must be "
                 "trivially copyable and not const");
   const HeapBlock block = state->heap().allocate(operation, request_of<View>(layout));
-  const auto space =
-      Kokkos::Tools::make_space_handle((std::string("KokkosIris::") + View::memory_space::name()).c_str());
+  const auto space = Kokkos::Tools::make_space_handle(
+      (std::string("KokkosIris::") + View::memory_space::name()).c_str());
   if (Kokkos::Tools::profileLibraryLoaded()) {
     Kokkos::Tools::allocateData(space, label, block.data, block.bytes);
   }
@@ -158,8 +160,8 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
     }
     state->heap().drop(block.sequence);
   };
-  return Result(make_managed_view<View>(label, reinterpret_cast<T*>(block.data), block.bytes, layout,
-                                        std::move(release)),
+  return Result(make_managed_view<View>(label, reinterpret_cast<T*>(block.data), block.bytes,
+                                        layout, std::move(release)),
                 state->device());
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Values for new symmetric views: sequences and reproducible random numbers, as functions of an index.
+/// Values for new symmetric views: sequences and reproducible random numbers, as functions of an
+/// index.
 
 #ifndef KOKKOSIRIS_FILL_HPP
 #define KOKKOSIRIS_FILL_HPP
@@ -111,7 +112,8 @@ struct IntegerValues {
     const std::uint64_t bits = m_bits(i);
     const std::uint64_t low = (bits & 0xffffffffull) * count_low() >> 32;
     const std::uint64_t middle = (bits >> 32) * count_low() + low;
-    const std::uint64_t carry = ((bits & 0xffffffffull) * count_high() + (middle & 0xffffffffull)) >> 32;
+    const std::uint64_t carry =
+        ((bits & 0xffffffffull) * count_high() + (middle & 0xffffffffull)) >> 32;
     const std::uint64_t scaled = (bits >> 32) * count_high() + (middle >> 32) + carry;
     return static_cast<T>(static_cast<std::uint64_t>(m_low) + scaled);
   }

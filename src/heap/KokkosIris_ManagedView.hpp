@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Managed Kokkos::View objects over memory that Kokkos did not allocate. Everything that depends on
-/// how a Kokkos release represents ownership is in this file.
+/// Managed Kokkos::View objects over memory that Kokkos did not allocate. Everything that depends
+/// on how a Kokkos release represents ownership is in this file.
 
 #ifndef KOKKOSIRIS_MANAGED_VIEW_HPP
 #define KOKKOSIRIS_MANAGED_VIEW_HPP
@@ -31,7 +31,8 @@ class OwnershipRecord : public Kokkos::Impl::SharedAllocationRecord<void, void> 
             static_cast<Kokkos::Impl::SharedAllocationHeader*>(data) - 1,
             bytes + sizeof(Kokkos::Impl::SharedAllocationHeader), &OwnershipRecord::destroy, label),
         m_name(std::move(label)),
-        m_release(std::move(release)) {}
+        m_release(std::move(release)) {
+  }
 
   std::string get_label() const override { return m_name; }
 
@@ -59,9 +60,8 @@ ViewType make_managed_view(const std::string& label, typename ViewType::value_ty
   Kokkos::Impl::SharedAllocationTracker tracker;
   tracker.assign_allocated_record_to_uninitialized(
       new OwnershipRecord(label, data, bytes, std::move(release)));
-  using Handle =
-      Kokkos::Impl::ReferenceCountedDataHandle<typename ViewType::value_type,
-                                               typename ViewType::memory_space>;
+  using Handle = Kokkos::Impl::ReferenceCountedDataHandle<typename ViewType::value_type,
+                                                          typename ViewType::memory_space>;
   return ViewType(Handle(tracker, data), layout);
 }
 

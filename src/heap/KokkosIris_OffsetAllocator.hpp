@@ -13,8 +13,9 @@
 
 namespace KokkosIris::Impl {
 
-/// First-fit allocator over [0, capacity). The same sequence of calls gives the same offsets on every
-/// rank, which is what makes a heap symmetric. Blocks may be freed in any order; neighbours coalesce.
+/// First-fit allocator over [0, capacity). The same sequence of calls gives the same offsets on
+/// every rank, which is what makes a heap symmetric. Blocks may be freed in any order; neighbours
+/// coalesce.
 class OffsetAllocator {
  public:
   explicit OffsetAllocator(std::size_t capacity);

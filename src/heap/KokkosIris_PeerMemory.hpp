@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The slabs of a symmetric heap: one a rank, each mapped by all. A backend's file names the backend.
+/// The slabs of a symmetric heap: one a rank, each mapped by all. A backend's file names the
+/// backend.
 
 #ifndef KOKKOSIRIS_PEER_MEMORY_HPP
 #define KOKKOSIRIS_PEER_MEMORY_HPP

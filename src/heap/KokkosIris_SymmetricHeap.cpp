@@ -21,7 +21,8 @@ std::string describe(const HeapRequest& request) {
   return request.rank == 0 ? text : text + ")";
 }
 
-/// What a block takes: whole units, so that no gaps too small for any block are left between blocks.
+/// What a block takes: whole units, so that no gaps too small for any block are left between
+/// blocks.
 std::size_t whole_units(std::size_t bytes) {
   constexpr std::size_t unit = SymmetricHeap::alignment;
   if (bytes > std::numeric_limits<std::size_t>::max() - unit) return bytes;  // fails later
@@ -70,8 +71,8 @@ std::optional<HeapBlock> SymmetricHeap::take(std::size_t bytes) {
   return HeapBlock{m_data + *offset, bytes, sequence};
 }
 
-/// An allocation that was given up here while another rank completed it takes its place here, too, so
-/// that later ones get the same offsets on all ranks. Nobody here uses it.
+/// An allocation that was given up here while another rank completed it takes its place here, too,
+/// so that later ones get the same offsets on all ranks. Nobody here uses it.
 void SymmetricHeap::catch_up(bool missed) {
   if (missed && m_asking) {
     reclaim();
@@ -88,11 +89,12 @@ void SymmetricHeap::require_equal(std::string_view operation,
   if (all_equal(requests)) return;
   std::string text = "the ranks ask for different sizes:";
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
-    text += (rank == 0 ? " rank " : ", rank ") + std::to_string(rank) + " " + describe(requests[rank]);
+    text +=
+        (rank == 0 ? " rank " : ", rank ") + std::to_string(rank) + " " + describe(requests[rank]);
   }
-  const bool other_types = std::any_of(requests.begin(), requests.end(), [&](const HeapRequest& one) {
-    return one.type != requests[0].type;
-  });
+  const bool other_types =
+      std::any_of(requests.begin(), requests.end(),
+                  [&](const HeapRequest& one) { return one.type != requests[0].type; });
   if (other_types) text += ", of different element types or layouts";
   throw_error(ErrorCode::mismatch, m_runtime.rank(), operation,
               text + "; symmetric allocations are the same on every rank");
@@ -100,9 +102,9 @@ void SymmetricHeap::require_equal(std::string_view operation,
 
 void SymmetricHeap::throw_out_of_memory(std::string_view operation, std::size_t bytes) const {
   throw_error(ErrorCode::out_of_memory, m_runtime.rank(), operation,
-              "no room for " + describe(bytes) + " on the symmetric heap: " +
-                  std::to_string(capacity() - used()) + " of " + std::to_string(capacity()) +
-                  " bytes are free, the largest free block has " +
+              "no room for " + describe(bytes) +
+                  " on the symmetric heap: " + std::to_string(capacity() - used()) + " of " +
+                  std::to_string(capacity()) + " bytes are free, the largest free block has " +
                   std::to_string(m_allocator.largest_free_block()) +
                   "; raise ContextOptions::heap_size or KOKKOSIRIS_HEAP_SIZE");
 }

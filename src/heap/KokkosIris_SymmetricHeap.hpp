@@ -32,8 +32,8 @@ struct HeapBlock {
 /// 2 x 3 meet 3 x 2.
 struct HeapRequest {
   std::size_t bytes = 0;
-  std::size_t type = 0;      ///< any number that differs for other element types and layouts
-  std::uint32_t rank = 0;    ///< number of extents that are set
+  std::size_t type = 0;    ///< any number that differs for other element types and layouts
+  std::uint32_t rank = 0;  ///< number of extents that are set
   std::uint32_t unused = 0;
   std::size_t extents[8] = {};
   bool operator==(const HeapRequest&) const = default;
@@ -42,15 +42,16 @@ struct HeapRequest {
 /// The symmetric heap of a context. Host only.
 class SymmetricHeap {
  public:
-  /// Blocks begin and end at multiples of this: two cache lines of any processor, one memory transaction group
-  /// of any GPU.
+  /// Blocks begin and end at multiples of this: two cache lines of any processor, one memory
+  /// transaction group of any GPU.
   static constexpr std::size_t alignment = 256;
 
   /// \param reserved bytes at the head of each slab that are not part of the heap
   SymmetricHeap(Runtime& runtime, PeerMemory& memory, std::size_t reserved, std::size_t bytes);
 
   /// Collective: a block of `bytes` bytes on every rank, not initialised.
-  /// \throws Error on all ranks: (mismatch) if the ranks ask for different things, naming all sizes;
+  /// \throws Error on all ranks: (mismatch) if the ranks ask for different things, naming all
+  /// sizes;
   ///         (out_of_memory) if no free block is large enough, naming what is free
   HeapBlock allocate(std::string_view operation, std::size_t bytes) {
     HeapRequest request;
@@ -87,7 +88,7 @@ class SymmetricHeap {
   OffsetAllocator m_allocator;
   std::uint64_t m_sequence = 0;
   std::map<std::uint64_t, Live> m_live;
-  bool m_asking = false;  // allocate() has not learnt yet what the other ranks ask for
+  bool m_asking = false;              // allocate() has not learnt yet what the other ranks ask for
   std::vector<std::uint64_t> m_seen;  // dropped entries of each rank that are accounted for
 };
 

@@ -13,8 +13,8 @@
 
 namespace KokkosIris {
 
-/// What `view`, a View of the caller's symmetric memory (a subview, say), is on rank `peer`: a stock
-/// unmanaged Kokkos::View. Callable in kernels and on the host.
+/// What `view`, a View of the caller's symmetric memory (a subview, say), is on rank `peer`: a
+/// stock unmanaged Kokkos::View. Callable in kernels and on the host.
 ///
 /// Reads and writes through it are ordinary loads and stores: unordered with respect to other ranks
 /// until a release signal, fence, quiet or the end of the kernel with a barrier.
@@ -25,9 +25,9 @@ KOKKOS_INLINE_FUNCTION auto peer(const DeviceContext& context,
   using PeerView =
       Kokkos::View<DataType, typename View::array_layout, typename View::device_type,
                    Kokkos::MemoryTraits<View::memory_traits::impl_value | Kokkos::Unmanaged>>;
-  return PeerView(context.translate(view.data(), peer,
-                                    view.span() * sizeof(typename View::value_type)),
-                  view.layout());
+  return PeerView(
+      context.translate(view.data(), peer, view.span() * sizeof(typename View::value_type)),
+      view.layout());
 }
 
 /// True if all elements of `view` lie in the caller's heap. A view without elements is symmetric if

@@ -5,14 +5,14 @@
 /// One-sided access by one thread: load, store, get, put, copy.
 ///
 /// Rules for all of them, at every level:
-///  - Pointers and views called symmetric lie in the caller's own heap; they are translated to the rank
-///    that is named. Anything else there is undefined, and ends the program with a message in builds
-///    with KokkosIris_ENABLE_VALIDATION (at host level: always an Error).
-///  - Elements are trivially copyable. Whole elements are read and written; two accesses to one element
-///    at the same time, one of them a write, are a data race: use atomics or signals.
-///  - They order nothing. What was stored is visible to another rank after a release signal, fence or
-///    quiet, or the end of the kernel with a barrier; what is loaded is what an acquire before it made
-///    visible. Loads may be hoisted out of loops: poll with wait_until or test.
+///  - Pointers and views called symmetric lie in the caller's own heap; they are translated to the
+///    rank that is named. Anything else there is undefined, and ends the program with a message in
+///    builds with KokkosIris_ENABLE_VALIDATION (at host level: always an Error).
+///  - Elements are trivially copyable. Whole elements are read and written; two accesses to one
+///    element at the same time, one of them a write, are a data race: use atomics or signals.
+///  - They order nothing. What was stored is visible to another rank after a release signal, fence
+///    or quiet, or the end of the kernel with a barrier; what is loaded is what an acquire before
+///    it made visible. Loads may be hoisted out of loops: poll with wait_until or test.
 ///  - Source and destination of a block do not overlap. Blocks of length 0 are fine.
 
 #ifndef KOKKOSIRIS_ACCESS_HPP
@@ -94,10 +94,10 @@ KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, T* dst,
 ///@}
 
 /// \name Views by one thread
-/// The calling thread moves all elements of Views of any rank, layout and strides; extents are equal on
-/// both sides. With a mask (a View of bool or integers with the same extents), elements whose mask is 0
-/// are neither read nor written. A symmetric view gives the place; its strides are the same on the
-/// other rank.
+/// The calling thread moves all elements of Views of any rank, layout and strides; extents are
+/// equal on both sides. With a mask (a View of bool or integers with the same extents), elements
+/// whose mask is 0 are neither read nor written. A symmetric view gives the place; its strides are
+/// the same on the other rank.
 ///@{
 
 /// dst = src of rank `peer`; src is symmetric.
@@ -105,8 +105,8 @@ KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, T* dst,
 template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
 KOKKOS_INLINE_FUNCTION void get(const DeviceContext& context, const Dst& dst, const Src& src,
                                 int peer, const Mask&... mask) {
-  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::local(), src,
-                   Impl::Place::on(peer), mask...);
+  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::local(), src, Impl::Place::on(peer),
+                   mask...);
 }
 
 /// dst of rank `peer` = src; dst is symmetric.
@@ -114,8 +114,8 @@ KOKKOS_INLINE_FUNCTION void get(const DeviceContext& context, const Dst& dst, co
 template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
 KOKKOS_INLINE_FUNCTION void put(const DeviceContext& context, const Dst& dst, const Src& src,
                                 int peer, const Mask&... mask) {
-  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(peer), src,
-                   Impl::Place::local(), mask...);
+  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(peer), src, Impl::Place::local(),
+                   mask...);
 }
 
 /// dst of rank `to` = src of rank `from`; both are symmetric.
@@ -123,8 +123,8 @@ KOKKOS_INLINE_FUNCTION void put(const DeviceContext& context, const Dst& dst, co
 template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
 KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, const Dst& dst, const Src& src,
                                  int from, int to, const Mask&... mask) {
-  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(to), src,
-                   Impl::Place::on(from), mask...);
+  Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(to), src, Impl::Place::on(from),
+                   mask...);
 }
 ///@}
 

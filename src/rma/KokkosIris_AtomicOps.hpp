@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The read-modify-writes behind remote atomics and signals: desul on devices, the compiler's builtins
-/// on the host.
+/// The read-modify-writes behind remote atomics and signals: desul on devices, the compiler's
+/// builtins on the host.
 ///
 /// desul's host functions turn every order but relaxed and sequentially consistent into a loop of
 /// compare-exchanges; the builtins give one instruction for all.
@@ -20,16 +20,18 @@ namespace KokkosIris::Impl {
 
 /// Types with lock-free atomics on every backend.
 template <class T>
-inline constexpr bool is_atomic_v =
-    (std::is_integral_v<T> || std::is_floating_point_v<T>) && (sizeof(T) == 4 || sizeof(T) == 8) &&
-    std::is_same_v<T, std::remove_cv_t<T>>;
+constexpr bool is_atomic() {
+  if (!std::is_arithmetic_v<T> || !std::is_same_v<T, std::remove_cv_t<T>>) return false;
+  return sizeof(T) == 4 || sizeof(T) == 8;
+}
 
 template <class T>
 constexpr void require_atomic() {
-  static_assert(is_atomic_v<T>,
-                "remote atomics exist for integers of 4 and 8 bytes, float and double: other types "
-                "(half_t, bhalf_t, 1- and 2-byte integers, structs) are not lock-free across ranks; "
-                "use a wider type, or a signal to hand the data over");
+  static_assert(
+      is_atomic<T>(),
+      "remote atomics exist for integers of 4 and 8 bytes, float and double: other types "
+      "(half_t, bhalf_t, 1- and 2-byte integers, structs) are not lock-free across ranks; "
+      "use a wider type, or a signal to hand the data over");
 }
 template <class T>
 constexpr void require_bitwise() {
@@ -64,47 +66,62 @@ using word_of = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long l
 /// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
 template <class Order, class Scope, class T>
 KOKKOS_FORCEINLINE_FUNCTION T compare_exchange(T* ptr, T compare, T value) {
-  KOKKOS_IF_ON_HOST((
-      __atomic_compare_exchange(ptr, &compare, &value, false, builtin_order<Order>(),
-                                builtin_failure_order<Order>());
-      return compare;))
-  KOKKOS_IF_ON_DEVICE((
-      using Word = word_of<T>;
-      return Kokkos::bit_cast<T>(desul::atomic_compare_exchange(
+  KOKKOS_IF_ON_HOST((__atomic_compare_exchange(ptr, &compare, &value, false, builtin_order<Order>(),
+                                               builtin_failure_order<Order>());
+                     return compare;))
+  KOKKOS_IF_ON_DEVICE(
+      (using Word = word_of<T>; return Kokkos::bit_cast<T>(desul::atomic_compare_exchange(
           reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(compare),
           Kokkos::bit_cast<Word>(value), typename Order::desul_order{},
           typename Scope::desul_scope{}));))
 }
 
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T load_word_relaxed(const T* ptr) {
-  KOKKOS_IF_ON_HOST((T value; __atomic_load(ptr, &value, __ATOMIC_RELAXED); return value;))
-  KOKKOS_IF_ON_DEVICE((return desul::atomic_load(const_cast<T*>(ptr), desul::MemoryOrderRelaxed{},
-                                                 desul::MemoryScopeNode{});))
+/// First look of a compare-exchange loop; acquires if the loop may end with it.
+template <class Order, class Scope, class T>
+KOKKOS_FORCEINLINE_FUNCTION T load_word(const T* ptr) {
+  constexpr bool acquires = std::is_same_v<Order, Acquire>;
+  T value;
+  KOKKOS_IF_ON_HOST((__atomic_load(ptr, &value, acquires ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);))
+  KOKKOS_IF_ON_DEVICE((value = desul::atomic_load(const_cast<T*>(ptr), desul::MemoryOrderRelaxed{},
+                                                  typename Scope::desul_scope{});
+                       if constexpr (acquires) {
+                         desul::atomic_thread_fence(desul::MemoryOrderAcquire{},
+                                                    typename Scope::desul_scope{});
+                       }))
+  return value;
 }
 
 /// Read-modify-write by compare-exchange: *ptr = Op::apply(*ptr, value); returns the value before.
 template <class Op, class Order, class Scope, class T>
 KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
+  using Word = word_of<T>;
   // A result equal to what is there need not be written, unless the write is what releases.
   constexpr bool must_write = std::is_same_v<Order, Release> || std::is_same_v<Order, AcqRel>;
-  T old = load_word_relaxed(ptr);
+  T old = load_word<Order, Scope>(ptr);
   while (true) {
     const T next = Op::apply(old, value);
-    using Word = word_of<T>;
     const Word old_bits = Kokkos::bit_cast<Word>(old);
-    if (!must_write && Kokkos::bit_cast<Word>(next) == old_bits) {
-      if constexpr (std::is_same_v<Order, Acquire>) {
-        KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_ACQUIRE);))
-        KOKKOS_IF_ON_DEVICE((desul::atomic_thread_fence(desul::MemoryOrderAcquire{},
-                                                        typename Scope::desul_scope{});))
-      }
-      return old;
-    }
+    if (!must_write && Kokkos::bit_cast<Word>(next) == old_bits) return old;
     const T seen = compare_exchange<Order, Scope>(ptr, old, next);
     if (Kokkos::bit_cast<Word>(seen) == old_bits) return old;
     old = seen;
   }
+}
+
+/// Sequentially consistent fence at system scope.
+KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
+// The thread sanitizer does not follow fences, and GCC says so; the accesses that they order here
+// are atomic by themselves or ordered by signals too.
+#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+  KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
+#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+  KOKKOS_IF_ON_DEVICE(
+      (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
 }
 
 /// \name Operations
@@ -170,13 +187,11 @@ struct XorOp {
 struct ExchangeOp {
   template <class Order, class Scope, class T>
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
-    KOKKOS_IF_ON_HOST((T old; __atomic_exchange(ptr, &value, &old, builtin_order<Order>());
-                       return old;))
-    KOKKOS_IF_ON_DEVICE((
-        using Word = word_of<T>;
-        return Kokkos::bit_cast<T>(desul::atomic_exchange(
-            reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_HOST(
+        (T old; __atomic_exchange(ptr, &value, &old, builtin_order<Order>()); return old;))
+    KOKKOS_IF_ON_DEVICE((using Word = word_of<T>; return Kokkos::bit_cast<T>(desul::atomic_exchange(
+        reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(value), typename Order::desul_order{},
+        typename Scope::desul_scope{}));))
   }
 };
 template <class T>

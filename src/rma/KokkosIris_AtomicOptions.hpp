@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Options of remote atomics: order, scope, mask, old values, hint; in any order, each at most once.
+/// Options of remote atomics: order, scope, mask, old values, hint; in any order, each at most
+/// once.
 
 #ifndef KOKKOSIRIS_ATOMIC_OPTIONS_HPP
 #define KOKKOSIRIS_ATOMIC_OPTIONS_HPP
@@ -33,8 +34,8 @@ struct OldValues {
 /// Option of an atomic by one thread: with false nothing is accessed, and the result is T{}.
 KOKKOS_FORCEINLINE_FUNCTION constexpr Impl::ThreadMask mask(bool value) { return {value}; }
 
-/// Option of a block atomic: a View of bool or integers with the extents of the block; elements whose
-/// mask is 0 are not accessed.
+/// Option of a block atomic: a View of bool or integers with the extents of the block; elements
+/// whose mask is 0 are not accessed.
 template <Impl::ViewLike View>
 KOKKOS_FORCEINLINE_FUNCTION Impl::BlockMask<Impl::view_of<View>> mask(const View& view) {
   return {Impl::as_view(view)};
@@ -47,10 +48,11 @@ KOKKOS_FORCEINLINE_FUNCTION Impl::OldValues<Impl::view_of<View>> old_values(cons
   return {Impl::as_view(view)};
 }
 
-/// Option of a block atomic: promises that the block, and every View that goes with it, is contiguous
-/// (in the same order of elements), that the block's address is a multiple of N elements, and that it
-/// has a multiple of N elements. They are then done in groups of N without address arithmetic. Checked
-/// in builds with KokkosIris_ENABLE_VALIDATION, undefined elsewhere if broken.
+/// Option of a block atomic: promises that the block, and every View that goes with it, is
+/// contiguous (in the same order of elements), that the block's address is a multiple of N
+/// elements, and that it has a multiple of N elements. They are then done in groups of N without
+/// address arithmetic. Checked in builds with KokkosIris_ENABLE_VALIDATION, undefined elsewhere if
+/// broken.
 template <std::size_t N>
 struct Hint {
   static_assert(N >= 1 && N <= 64, "hint<N> takes 1 to 64 elements");
@@ -108,27 +110,28 @@ constexpr void require_distinct_options() {
                 "give at most one of relaxed, acquire, release, acq_rel");
   static_assert(count_options<IsScope, Options...> <= 1,
                 "give at most one of team_scope, device_scope, system_scope");
-  static_assert(count_options<IsThreadMask, Options...> + count_options<IsBlockMask, Options...> <= 1,
-                "give at most one mask");
+  static_assert(
+      count_options<IsThreadMask, Options...> + count_options<IsBlockMask, Options...> <= 1,
+      "give at most one mask");
   static_assert(count_options<IsOldValues, Options...> <= 1, "give at most one old_values");
   static_assert(count_options<IsHint, Options...> <= 1, "give at most one hint");
 }
 template <class... Options>
 constexpr void require_thread_options() {
   require_distinct_options<Options...>();
-  static_assert((true && ... &&
-                 (IsOrder<Options>::value || IsScope<Options>::value ||
-                  IsThreadMask<Options>::value)),
-                "an atomic by one thread takes an order, a scope and mask(bool)");
+  static_assert(
+      (true && ... &&
+       (IsOrder<Options>::value || IsScope<Options>::value || IsThreadMask<Options>::value)),
+      "an atomic by one thread takes an order, a scope and mask(bool)");
 }
 template <class... Options>
 constexpr void require_block_options() {
   require_distinct_options<Options...>();
-  static_assert((true && ... &&
-                 (IsOrder<Options>::value || IsScope<Options>::value ||
-                  IsBlockMask<Options>::value || IsOldValues<Options>::value ||
-                  IsHint<Options>::value)),
-                "a block atomic takes an order, a scope, mask(view), old_values(view) and hint<N>");
+  static_assert(
+      (true && ... &&
+       (IsOrder<Options>::value || IsScope<Options>::value || IsBlockMask<Options>::value ||
+        IsOldValues<Options>::value || IsHint<Options>::value)),
+      "a block atomic takes an order, a scope, mask(view), old_values(view) and hint<N>");
 }
 
 }  // namespace Impl

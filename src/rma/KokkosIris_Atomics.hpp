@@ -4,16 +4,16 @@
 /// \file
 /// Atomic read-modify-writes on one element of any rank's memory.
 ///
-/// Rules for all of them: `ptr` is symmetric and names an element of the caller's heap; the operation is
-/// done on the same element of rank `peer`, and the value before it is returned. T is an integer of 4
-/// or 8 bytes, float or double. Options follow in any order:
+/// Rules for all of them: `ptr` is symmetric and names an element of the caller's heap; the
+/// operation is done on the same element of rank `peer`, and the value before it is returned. T is
+/// an integer of 4 or 8 bytes, float or double. Options follow in any order:
 ///  - relaxed, acquire, release or acq_rel (the default);
 ///  - team_scope, device_scope or system_scope (the default, and the only one for data that another
 ///    rank accesses too);
 ///  - mask(bool): with false nothing is accessed and the result is T{}.
 ///
-/// With release order, what the calling thread did before is visible to who acquires the new value; with
-/// acquire order, what was released with the value read is visible to the calling thread.
+/// With release order, what the calling thread did before is visible to who acquires the new value;
+/// with acquire order, what was released with the value read is visible to the calling thread.
 
 #ifndef KOKKOSIRIS_ATOMICS_HPP
 #define KOKKOSIRIS_ATOMICS_HPP
@@ -62,8 +62,8 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_sub(const DeviceContext& context, T* ptr,
 }
 
 /// *ptr = value if *ptr == compare; it was exchanged if the result equals `compare`. Floating-point
-/// values are compared by their bits, so that a NaN equals itself, and -0 does not equal 0. If nothing
-/// is exchanged the operation does not release.
+/// values are compared by their bits, so that a NaN equals itself, and -0 does not equal 0. If
+/// nothing is exchanged the operation does not release.
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_cas(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> compare,
@@ -108,8 +108,8 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_or(const DeviceContext& context, T* ptr,
   return Impl::remote_fetch<Impl::OrOp>(context, ptr, value, peer, options...);
 }
 
-/// *ptr = the smaller of *ptr and value. A NaN loses against any number, on either side; of -0 and 0
-/// the one that was there stays.
+/// *ptr = the smaller of *ptr and value. A NaN loses against any number, on either side; of -0 and
+/// 0 the one that was there stays.
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_min(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,

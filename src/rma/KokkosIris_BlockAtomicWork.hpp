@@ -177,7 +177,8 @@ KOKKOS_INLINE_FUNCTION void atomic_block(const Run& run, const DeviceContext& co
   require_block_options<Options...>();
   const auto& dst = as_view(dst_argument);
   using T = typename view_of<Dst>::value_type;
-  static_assert(!std::is_const_v<T>, "a block atomic changes its block: its elements are not const");
+  static_assert(!std::is_const_v<T>,
+                "a block atomic changes its block: its elements are not const");
   require_atomic<T>();
   const auto mask = option<IsBlockMask>(AllElements{}, options...);
   const auto old = option<IsOldValues>(NoOperand{}, options...);
@@ -213,8 +214,8 @@ KOKKOS_FORCEINLINE_FUNCTION auto adjacent_values(const T* values, std::size_t n)
   return adjacent(values, n);
 }
 template <class Value>
-  requires(!std::is_pointer_v<Value>)
-KOKKOS_FORCEINLINE_FUNCTION Value adjacent_values(Value value, std::size_t) {
+requires(!std::is_pointer_v<Value>) KOKKOS_FORCEINLINE_FUNCTION Value
+    adjacent_values(Value value, std::size_t) {
   return value;
 }
 

@@ -4,17 +4,18 @@
 /// \file
 /// Remote atomics on the elements of a block, by a team.
 ///
-/// All threads of the team call with the same arguments and share the elements; no barrier, before or
-/// after. The block is a symmetric View of any rank and strides, or a symmetric pointer and a number of
-/// adjacent elements; the operation is done on the same elements of rank `peer`, each of them one atomic
-/// of its own (not all together). The values are a View of the same extents (with pointers: a pointer
-/// to as many adjacent values), or one value for all. No two elements of the block have the same
-/// address. Options follow in any order:
+/// All threads of the team call with the same arguments and share the elements; no barrier, before
+/// or after. The block is a symmetric View of any rank and strides, or a symmetric pointer and a
+/// number of adjacent elements; the operation is done on the same elements of rank `peer`, each of
+/// them one atomic of its own (not all together). The values are a View of the same extents (with
+/// pointers: a pointer to as many adjacent values), or one value for all. No two elements of the
+/// block have the same address. Options follow in any order:
 ///  - relaxed, acquire, release or acq_rel (the default), for each element;
 ///  - team_scope, device_scope or system_scope (the default);
 ///  - mask(view): elements whose mask is 0 are not accessed;
 ///  - old_values(view): receives the values from before, except of masked-out elements;
 ///  - hint<N>: a promise of contiguity and alignment.
+///
 /// With release order an element covers what the thread that does it did before; to cover the whole
 /// team, call `team.team_barrier()` first.
 
@@ -35,7 +36,7 @@ KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::AddOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -51,7 +52,7 @@ KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::SubOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -64,17 +65,17 @@ KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceConte
 /// Element = value.
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
-                                       const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
-  Impl::atomic_block<Impl::ExchangeOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                        const Dst& dst, const Values& values, int peer,
+                                        const Options&... options) {
+  Impl::atomic_block<Impl::ExchangeOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{},
+                                       values, Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
-KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
+                                        T* dst, Values values, std::size_t n, int peer,
+                                        const Options&... options) {
   atomic_xchg(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
-             options...);
+              options...);
 }
 
 /// Element ^= value; integers.
@@ -83,7 +84,7 @@ KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::XorOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -99,7 +100,7 @@ KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::AndOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -112,17 +113,17 @@ KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceConte
 /// Element |= value; integers.
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContext& context,
-                                       const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                      const Dst& dst, const Values& values, int peer,
+                                      const Options&... options) {
   Impl::atomic_block<Impl::OrOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                 Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                      Values values, std::size_t n, int peer,
+                                      const Options&... options) {
   atomic_or(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
-             options...);
+            options...);
 }
 
 /// Element = the smaller of element and value, as atomic_min of one element.
@@ -131,7 +132,7 @@ KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::MinOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -147,7 +148,7 @@ KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Values& values, int peer,
                                        const Options&... options) {
   Impl::atomic_block<Impl::MaxOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
-                                Impl::Place::on(peer), options...);
+                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceContext& context, T* dst,
@@ -157,13 +158,13 @@ KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceConte
              options...);
 }
 
-/// Element = value where element == compare, as atomic_cas of one element. `compare` is what `values`
-/// may be: a View or pointer, or one value for all.
+/// Element = value where element == compare, as atomic_cas of one element. `compare` is what
+/// `values` may be: a View or pointer, or one value for all.
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Compare, class Values,
           class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_cas(const TeamMember& team, const DeviceContext& context,
-                                       const Dst& dst, const Compare& compare,
-                                       const Values& values, int peer, const Options&... options) {
+                                       const Dst& dst, const Compare& compare, const Values& values,
+                                       int peer, const Options&... options) {
   Impl::atomic_block<Impl::CasOp>(Impl::RunAsTeam{team}, context, dst, compare, values,
                                   Impl::Place::on(peer), options...);
 }

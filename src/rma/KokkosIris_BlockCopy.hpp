@@ -61,8 +61,8 @@ class BlockCopy {
     const void* const src = m_src;
     for (std::size_t i = begin; i < end; ++i) {
       if (i < parts.words) {
-        copy_word(static_cast<char*>(dst) + parts.head,
-                  static_cast<const char*>(src) + parts.head, parts.width, i);
+        copy_word(static_cast<char*>(dst) + parts.head, static_cast<const char*>(src) + parts.head,
+                  parts.width, i);
       } else {
         copy_ends(dst, src, parts);
       }
@@ -203,9 +203,8 @@ KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const DeviceContext& cont
 /// dst in memory of the caller = src at `from` where the mask is not 0, and `other` elsewhere.
 template <class Run, ViewLike Dst, ViewLike Src, ViewLike Mask>
 KOKKOS_INLINE_FUNCTION void load_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, const Src& src_argument,
-                                       Place from, const Mask& mask_argument,
-                                       const element_of<Dst>& other) {
+                                       const Dst& dst_argument, const Src& src_argument, Place from,
+                                       const Mask& mask_argument, const element_of<Dst>& other) {
   require_copyable<Dst, Src>();
   require_mask<Dst, Mask>();
   const auto& dst = as_view(dst_argument);
@@ -227,8 +226,8 @@ KOKKOS_INLINE_FUNCTION void fill_block(const Run& run, const DeviceContext& cont
   require_copyable<Dst, Dst>();
   const auto& dst = as_view(dst_argument);
   using Loop = decltype(make_strided_loop(dst, AllElements{}));
-  run(BlockFill<element_of<Dst>, AllElements, Loop>{make_strided_loop(dst, AllElements{}),
-                                                    to.address(context, dst), {}, value});
+  run(BlockFill<element_of<Dst>, AllElements, Loop>{
+      make_strided_loop(dst, AllElements{}), to.address(context, dst), {}, value});
 }
 template <class Run, ViewLike Dst, ViewLike Mask>
 KOKKOS_INLINE_FUNCTION void fill_block(const Run& run, const DeviceContext& context,

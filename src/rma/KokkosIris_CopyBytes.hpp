@@ -58,13 +58,11 @@ KOKKOS_INLINE_FUNCTION void copy_word(void* dst, const void* src, std::size_t wi
                                       std::size_t i) {
   char* const to = static_cast<char*>(dst) + i * width;
   const char* const from = static_cast<const char*>(src) + i * width;
-  switch (width) {
-    case 16: copy_word<16>(to, from); break;
-    case 8: copy_word<8>(to, from); break;
-    case 4: copy_word<4>(to, from); break;
-    case 2: copy_word<2>(to, from); break;
-    default: copy_word<1>(to, from); break;
-  }
+  if (width == 16) return copy_word<16>(to, from);
+  if (width == 8) return copy_word<8>(to, from);
+  if (width == 4) return copy_word<4>(to, from);
+  if (width == 2) return copy_word<2>(to, from);
+  copy_word<1>(to, from);
 }
 
 /// Copies the head and the tail of a split. Each store is as wide as its address allows, so that an
@@ -93,40 +91,46 @@ KOKKOS_INLINE_FUNCTION void copy_ends(void* dst, const void* src, const WordSpli
 }
 
 /// One thread copies n bytes word by word: what kernels on devices do.
+/// \tparam Alignment what dst, src and n are multiples of
+template <std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void copy_bytes_by_words(void* dst, const void* src, std::size_t n) {
-  const WordSplit split(dst, src, n);
-  copy_ends(dst, src, split);
-  char* const to = static_cast<char*>(dst) + split.head;
-  const char* const from = static_cast<const char*>(src) + split.head;
-  for (std::size_t i = 0; i < split.words; ++i) copy_word(to, from, split.width, i);
+  if constexpr (Alignment >= 16) {
+    for (std::size_t i = 0; i < n / 16; ++i) copy_word(dst, src, 16, i);
+  } else {
+    const WordSplit split(dst, src, n);
+    copy_ends(dst, src, split);
+    char* const to = static_cast<char*>(dst) + split.head;
+    const char* const from = static_cast<const char*>(src) + split.head;
+    for (std::size_t i = 0; i < split.words; ++i) copy_word(to, from, split.width, i);
+  }
+}
+
+/// One thread copies n bytes on the host.
+template <std::size_t Alignment>
+void copy_bytes_on_host(void* dst, const void* src, std::size_t n, Destination destination) {
+  if (n == 0) return;
+  if (destination == Destination::peer && n >= smallest_streamed_block) {
+    stream_bytes_on_host(dst, src, n);
+  } else {
+    std::memcpy(__builtin_assume_aligned(dst, Alignment), __builtin_assume_aligned(src, Alignment),
+                n);
+  }
 }
 
 /// One thread copies n bytes; the ranges do not overlap.
 /// \tparam Alignment what dst, src and n are multiples of
 template <std::size_t Alignment = 1>
-KOKKOS_INLINE_FUNCTION void copy_bytes(void* dst, const void* src, std::size_t n,
-                                       Destination destination = Destination::own) {
+KOKKOS_INLINE_FUNCTION void copy_bytes(
+    void* dst, const void* src, std::size_t n,
+    [[maybe_unused]] Destination destination = Destination::own) {
 #ifdef KOKKOSIRIS_ENABLE_VALIDATION
   if (((reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | n) &
        (Alignment - 1)) != 0) {
     Kokkos::abort("KokkosIris: a copy was promised an alignment that its addresses or size lack");
   }
 #endif
-  KOKKOS_IF_ON_HOST((
-      if (n == 0) return;
-      if (destination == Destination::peer && n >= smallest_streamed_block) {
-        stream_bytes_on_host(dst, src, n);
-      } else {
-        std::memcpy(__builtin_assume_aligned(dst, Alignment),
-                    __builtin_assume_aligned(src, Alignment), n);
-      }))
-  KOKKOS_IF_ON_DEVICE((
-      (void)destination;
-      if constexpr (Alignment >= 16) {
-        for (std::size_t i = 0; i < n / 16; ++i) copy_word(dst, src, 16, i);
-      } else {
-        copy_bytes_by_words(dst, src, n);
-      }))
+  KOKKOS_IF_ON_HOST((copy_bytes_on_host<Alignment>(dst, src, n, destination);))
+  KOKKOS_IF_ON_DEVICE((copy_bytes_by_words<Alignment>(dst, src, n);))
 }
 
 }  // namespace KokkosIris::Impl

@@ -3,10 +3,10 @@
 
 // Writing blocks that another process reads next, on x86.
 //
-// The reader's core holds the lines of a reused buffer. An ordinary store first fetches each of them
-// back; `rep movsb` (for whole lines) and non-temporal stores claim or bypass them without the fetch.
-// Which of the two is faster depends on the processor and the size: choose_method() is the one place
-// that says so.
+// The reader's core holds the lines of a reused buffer. An ordinary store first fetches each of
+// them back; `rep movsb` (for whole lines) and non-temporal stores claim or bypass them without the
+// fetch. Which of the two is faster depends on the processor and the size: choose_method() is the
+// one place that says so.
 
 #include <cstdint>
 #include <cstring>
@@ -35,7 +35,8 @@ struct Method {
 void stream_lines_sse2(char* dst, const char* src, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i, dst += line, src += line) {
     __m128i part[4];
-    for (int k = 0; k < 4; ++k) part[k] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src) + k);
+    for (int k = 0; k < 4; ++k)
+      part[k] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src) + k);
     for (int k = 0; k < 4; ++k) _mm_stream_si128(reinterpret_cast<__m128i*>(dst) + k, part[k]);
   }
 }

@@ -19,13 +19,14 @@ namespace KokkosIris {
 
 /// Barrier across ranks: returns when one thread of every rank has called it.
 ///
-/// Orders at system scope: what the calling thread of any rank did or observed before is visible to the
-/// calling threads of all ranks after it. Other threads take part through team barriers or kernel
-/// boundaries before and after. One thread of a rank at a time; the kernels of all ranks must be able to
-/// run at the same time. Copies of the copy engine are not covered (quiet before).
+/// Orders at system scope: what the calling thread of any rank did or observed before is visible to
+/// the calling threads of all ranks after it. Other threads take part through team barriers or
+/// kernel boundaries before and after. One thread of a rank at a time; the kernels of all ranks
+/// must be able to run at the same time. Copies of the copy engine are not covered (quiet before).
 ///
-/// Every rank writes the number of barriers it has entered to a word of its own on each rank, so a rank
-/// polls its own memory only, and a barrier needs no reset: a rank may be one barrier ahead of another.
+/// Every rank writes the number of barriers it has entered to a word of its own on each rank, so a
+/// rank polls its own memory only, and a barrier needs no reset: a rank may be one barrier ahead of
+/// another.
 /// \return false if given up, see wait_until
 KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
   const Impl::DeviceState& state = context.state();
@@ -47,8 +48,9 @@ KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
   return true;
 }
 
-/// As barrier(context), by a team of every rank: all threads of the team call it, and what each of them
-/// did before on any rank is visible to all threads of all teams after it. One team of a rank at a time.
+/// As barrier(context), by a team of every rank: all threads of the team call it, and what each of
+/// them did before on any rank is visible to all threads of all teams after it. One team of a rank
+/// at a time.
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool barrier(const TeamMember& team, const DeviceContext& context) {
   team.team_barrier();

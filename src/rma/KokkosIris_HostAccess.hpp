@@ -5,14 +5,15 @@
 /// One-sided access from the host: one kernel on an execution space for each call.
 ///
 /// The rules of KokkosIris_Access.hpp, and:
-///  - Only the calling rank takes part. Every kernel is ordered in its execution space instance like
-///    any other; the form without an instance uses the default one and returns when it is done.
-///  - When a kernel has completed its stores are performed; the other rank may read them after it has
-///    acquired something that this rank releases later (a signal, a barrier).
+///  - Only the calling rank takes part. Every kernel is ordered in its execution space instance
+///    like any other; the form without an instance uses the default one and returns when it is
+///    done.
+///  - When a kernel has completed its stores are performed; the other rank may read them after it
+///    has acquired something that this rank releases later (a signal, a barrier).
 ///  - Views of any rank, layout and strides, with equal extents. With a mask (a View of bool or
 ///    integers with the same extents) elements whose mask is 0 are neither read nor written.
-///  - Errors (invalid_argument), thrown here only, before anything is done: no such rank, extents that
-///    differ, a view that must be symmetric and is not.
+///  - Errors (invalid_argument), thrown here only, before anything is done: no such rank, extents
+///    that differ, a view that must be symmetric and is not.
 
 #ifndef KOKKOSIRIS_HOST_ACCESS_HPP
 #define KOKKOSIRIS_HOST_ACCESS_HPP
@@ -44,8 +45,8 @@ void check_operand(const HostChecks& checks, const char* role, const View& view,
 /// Checks and launches a copy.
 template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src, ViewLike... Mask>
 void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context,
-                 const char* operation, const char* label, const Dst& dst, Place to,
-                 const Src& src, Place from, const Mask&... mask) {
+                 const char* operation, const char* label, const Dst& dst, Place to, const Src& src,
+                 Place from, const Mask&... mask) {
   require_accessible<ExecutionSpace, Dst, Src, Mask...>();
   require_copyable<Dst, Src>();
   const HostChecks checks(context.device(), operation);
@@ -167,8 +168,8 @@ Impl::element_of<Src> load(const Context<MemorySpace>& context, const Src& src, 
   return load(typename Context<MemorySpace>::execution_space(), context, src, peer);
 }
 template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike... Mask>
-void store(const Context<MemorySpace>& context, const Dst& dst,
-           const Impl::element_of<Dst>& value, int peer, const Mask&... mask) {
+void store(const Context<MemorySpace>& context, const Dst& dst, const Impl::element_of<Dst>& value,
+           int peer, const Mask&... mask) {
   Impl::with_default_instance(context, "KokkosIris::store", [&](const auto& exec) {
     store(exec, context, dst, value, peer, mask...);
   });

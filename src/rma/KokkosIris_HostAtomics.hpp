@@ -4,11 +4,11 @@
 /// \file
 /// Remote atomics on the elements of a block, from the host: one kernel on an execution space.
 ///
-/// The arguments are those of the block atomics of a team, with Views. Every kernel is ordered in its
-/// execution space instance like any other; the form without an instance uses the default one and
-/// returns when it is done. Only the calling rank takes part.
-/// Errors (invalid_argument), thrown here only, before anything is done: no such rank, extents that
-/// differ, a block that is not symmetric.
+/// The arguments are those of the block atomics of a team, with Views. Every kernel is ordered in
+/// its execution space instance like any other; the form without an instance uses the default one
+/// and returns when it is done. Only the calling rank takes part. Errors (invalid_argument), thrown
+/// here only, before anything is done: no such rank, extents that differ, a block that is not
+/// symmetric.
 
 #ifndef KOKKOSIRIS_HOST_ATOMICS_HPP
 #define KOKKOSIRIS_HOST_ATOMICS_HPP
@@ -38,9 +38,8 @@ void check_atomic_operand(const HostChecks& checks, const char* role, const Dst&
 template <class Op, class ExecutionSpace, class MemorySpace, ViewLike Dst, class Compare,
           class Values, class... Options>
 void launch_atomic(const ExecutionSpace& exec, const Context<MemorySpace>& context,
-                   const char* operation, const char* label, const Dst& dst,
-                   const Compare& compare, const Values& values, int peer,
-                   const Options&... options) {
+                   const char* operation, const char* label, const Dst& dst, const Compare& compare,
+                   const Values& values, int peer, const Options&... options) {
   require_accessible<ExecutionSpace, Dst>();
   require_block_options<Options...>();
   const HostChecks checks(context.device(), operation);
@@ -63,7 +62,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_add(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::AddOp>(exec, context, "atomic_add", "KokkosIris::atomic_add", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_add(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -79,7 +78,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_sub(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::SubOp>(exec, context, "atomic_sub", "KokkosIris::atomic_sub", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_sub(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -93,13 +92,13 @@ void atomic_sub(const Context<MemorySpace>& context, const Dst& dst, const Value
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
           class Values, class... Options>
 void atomic_xchg(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
-                const Values& values, int peer, const Options&... options) {
-  Impl::launch_atomic<Impl::ExchangeOp>(exec, context, "atomic_xchg", "KokkosIris::atomic_xchg", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                 const Values& values, int peer, const Options&... options) {
+  Impl::launch_atomic<Impl::ExchangeOp>(exec, context, "atomic_xchg", "KokkosIris::atomic_xchg",
+                                        dst, Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
-void atomic_xchg(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
-                const Options&... options) {
+void atomic_xchg(const Context<MemorySpace>& context, const Dst& dst, const Values& values,
+                 int peer, const Options&... options) {
   Impl::with_default_instance(context, "KokkosIris::atomic_xchg", [&](const auto& exec) {
     atomic_xchg(exec, context, dst, values, peer, options...);
   });
@@ -111,7 +110,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_xor(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::XorOp>(exec, context, "atomic_xor", "KokkosIris::atomic_xor", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_xor(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -127,7 +126,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_and(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::AndOp>(exec, context, "atomic_and", "KokkosIris::atomic_and", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_and(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -141,13 +140,13 @@ void atomic_and(const Context<MemorySpace>& context, const Dst& dst, const Value
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
           class Values, class... Options>
 void atomic_or(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
-                const Values& values, int peer, const Options&... options) {
+               const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::OrOp>(exec, context, "atomic_or", "KokkosIris::atomic_or", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                  Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_or(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
-                const Options&... options) {
+               const Options&... options) {
   Impl::with_default_instance(context, "KokkosIris::atomic_or", [&](const auto& exec) {
     atomic_or(exec, context, dst, values, peer, options...);
   });
@@ -159,7 +158,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_min(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::MinOp>(exec, context, "atomic_min", "KokkosIris::atomic_min", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_min(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -175,7 +174,7 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::View
 void atomic_max(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
                 const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::MaxOp>(exec, context, "atomic_max", "KokkosIris::atomic_max", dst,
-                                 Impl::NoOperand{}, values, peer, options...);
+                                   Impl::NoOperand{}, values, peer, options...);
 }
 template <class MemorySpace, Impl::ViewLike Dst, class Values, class... Options>
 void atomic_max(const Context<MemorySpace>& context, const Dst& dst, const Values& values, int peer,
@@ -189,8 +188,7 @@ void atomic_max(const Context<MemorySpace>& context, const Dst& dst, const Value
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
           class Compare, class Values, class... Options>
 void atomic_cas(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
-                const Compare& compare, const Values& values, int peer,
-                const Options&... options) {
+                const Compare& compare, const Values& values, int peer, const Options&... options) {
   Impl::launch_atomic<Impl::CasOp>(exec, context, "atomic_cas", "KokkosIris::atomic_cas", dst,
                                    compare, values, peer, options...);
 }

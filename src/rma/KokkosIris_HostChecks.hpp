@@ -27,8 +27,7 @@ struct Operand {
 
 template <class View>
 Operand operand_of(const View& view) {
-  Operand operand{view.label(), view.data(),
-                  view.span() * sizeof(typename View::value_type), {}};
+  Operand operand{view.label(), view.data(), view.span() * sizeof(typename View::value_type), {}};
   for (std::size_t r = 0; r < View::rank(); ++r) operand.extents.push_back(view.extent(r));
   return operand;
 }

@@ -4,13 +4,13 @@
 /// \file
 /// Signals and waits from the host, ordered with an execution space instance.
 ///
-/// Functions that signal are kernels: ordered in the instance after what was launched there before, and
-/// covering it. Functions that wait or test first wait for the instance and then return on the host:
-/// kernels launched after them see what was acquired. The forms without an instance use the default one;
-/// those that signal return when the signal has been given.
-/// Errors, thrown here only: (invalid_argument) for a rank that does not exist, a word or view that is
-/// not symmetric, extents that differ. A wait that was given up raises the reason on every rank that
-/// waits, or at its next collective call.
+/// Functions that signal are kernels: ordered in the instance after what was launched there before,
+/// and covering it. Functions that wait or test first wait for the instance and then return on the
+/// host: kernels launched after them see what was acquired. The forms without an instance use the
+/// default one; those that signal return when the signal has been given. Errors, thrown here only:
+/// (invalid_argument) for a rank that does not exist, a word or view that is not symmetric, extents
+/// that differ. A wait that was given up raises the reason on every rank that waits, or at its next
+/// collective call.
 
 #ifndef KOKKOSIRIS_HOST_SIGNAL_HPP
 #define KOKKOSIRIS_HOST_SIGNAL_HPP
@@ -84,7 +84,8 @@ void prepare_wait(const ExecutionSpace& exec, const Context<MemorySpace>&, const
 }
 
 /// Checks several words.
-/// \throws Error (invalid_argument) if they are not symmetric, not adjacent, or the mask does not fit
+/// \throws Error (invalid_argument) if they are not symmetric, not adjacent, or the mask does not
+///        fit
 template <SignalView Flags, ViewLike... Mask>
 void check_words(const DeviceContext& context, const char* operation, const Flags& flags,
                  const Mask&... mask) {
@@ -104,9 +105,10 @@ void check_words(const DeviceContext& context, const char* operation, const Flag
 template <class MemorySpace>
 [[noreturn]] void throw_given_up_wait(const Context<MemorySpace>& context, const char* operation) {
   context.runtime().check(operation);
-  throw_error(ErrorCode::peer_failed, context.rank(), operation,
-              "an earlier error is not settled yet, so nothing can be waited for; make a collective "
-              "call first, such as the context's barrier");
+  throw_error(
+      ErrorCode::peer_failed, context.rank(), operation,
+      "an earlier error is not settled yet, so nothing can be waited for; make a collective "
+      "call first, such as the context's barrier");
 }
 
 /// The mask as the functions for one thread take it.
@@ -165,7 +167,8 @@ void wait_until(const ExecutionSpace& exec, const Context<MemorySpace>& context,
   }
 }
 
-/// Waits for the instance, then until the condition holds for one of the words (whose mask is not 0).
+/// Waits for the instance, then until the condition holds for one of the words (whose mask is not
+/// 0).
 /// \param flags symmetric contiguous View of rank 1
 /// \param mask nothing, or one View of bool or integers on the host
 /// \return index of the word, or the number of words at once if there is none to wait for
@@ -177,8 +180,8 @@ std::size_t wait_any(const ExecutionSpace& exec, const Context<MemorySpace>& con
   Impl::check_words(context.device(), "wait_any", flags, mask...);
   Impl::prepare_wait(exec, context, "KokkosIris::wait_any");
   const std::size_t n = Impl::as_view(flags).size();
-  const std::size_t found = wait_any(context.device(), flags.data(), n, condition, value,
-                                     Impl::mask_data(mask)...);
+  const std::size_t found =
+      wait_any(context.device(), flags.data(), n, condition, value, Impl::mask_data(mask)...);
   if (found == n && Impl::any_word(n, Impl::mask_data(mask)...)) {
     Impl::throw_given_up_wait(context, "wait_any");
   }

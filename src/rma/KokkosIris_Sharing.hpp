@@ -4,9 +4,9 @@
 /// \file
 /// How a block operation is carried out: by one thread, by a team, by a kernel of its own.
 ///
-/// A work object has units(), and operator()(begin, end) for a range of them; all units together are
-/// the operation. On the host every worker gets one contiguous range, on devices neighbouring threads
-/// get neighbouring units.
+/// A work object has units(), and operator()(begin, end) for a range of them; all units together
+/// are the operation. On the host every worker gets one contiguous range, on devices neighbouring
+/// threads get neighbouring units.
 
 #ifndef KOKKOSIRIS_SHARING_HPP
 #define KOKKOSIRIS_SHARING_HPP
@@ -40,13 +40,11 @@ struct RunAlone {
 template <class TeamMember, class Work>
 KOKKOS_INLINE_FUNCTION void share_among_team(const TeamMember& team, std::size_t n,
                                              const Work& work) {
-  KOKKOS_IF_ON_HOST((
-      const Part part = part_of(n, static_cast<std::size_t>(team.team_size()),
-                                static_cast<std::size_t>(team.team_rank()));
-      if (part.begin < part.end) work(part.begin, part.end);))
-  KOKKOS_IF_ON_DEVICE((
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n),
-                           [&](std::size_t i) { work(i, i + 1); });))
+  KOKKOS_IF_ON_HOST((const Part part = part_of(n, static_cast<std::size_t>(team.team_size()),
+                                               static_cast<std::size_t>(team.team_rank()));
+                     if (part.begin < part.end) work(part.begin, part.end);))
+  KOKKOS_IF_ON_DEVICE((Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n),
+                                            [&](std::size_t i) { work(i, i + 1); });))
 }
 
 /// The threads of a team share the work; no barrier.
@@ -71,9 +69,8 @@ struct SharedWork {
   std::size_t m_parts;
 
   KOKKOS_FUNCTION void operator()(std::size_t part) const {
-    KOKKOS_IF_ON_HOST((
-        const Part range = part_of(m_n, m_parts, part);
-        if (range.begin < range.end) m_work(range.begin, range.end);))
+    KOKKOS_IF_ON_HOST((const Part range = part_of(m_n, m_parts, part);
+                       if (range.begin < range.end) m_work(range.begin, range.end);))
     KOKKOS_IF_ON_DEVICE((m_work(part, part + 1);))
   }
 };
@@ -93,11 +90,10 @@ void share_over_space(const ExecutionSpace& exec, const char* label, std::size_t
     const std::size_t useful = (n + elements_worth_a_thread - 1) / elements_worth_a_thread;
     parts = useful < threads ? useful : threads;
   }
-  Kokkos::parallel_for(
-      label,
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::size_t>,
-                          Kokkos::Schedule<Kokkos::Static>>(exec, 0, parts),
-      SharedWork<Work>{work, n, parts});
+  Kokkos::parallel_for(label,
+                       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::size_t>,
+                                           Kokkos::Schedule<Kokkos::Static>>(exec, 0, parts),
+                       SharedWork<Work>{work, n, parts});
 }
 
 /// A kernel with a label does the work.

@@ -20,8 +20,8 @@
 
 namespace KokkosIris {
 
-/// A signal word. It lies on the symmetric heap and is changed only by signals, by remote atomics, or
-/// while nobody waits for it. Best a word never goes back: a count of events, waited for with
+/// A signal word. It lies on the symmetric heap and is changed only by signals, by remote atomics,
+/// or while nobody waits for it. Best a word never goes back: a count of events, waited for with
 /// `reached` (see wait_until), needs no reset and so no agreement about when to reset.
 using signal_t = std::uint64_t;
 
@@ -37,13 +37,13 @@ concept SignalOperation = std::is_same_v<T, SignalSet> || std::is_same_v<T, Sign
 }  // namespace Impl
 
 /// Release at system scope: everything that the calling thread wrote or read before, on any rank's
-/// memory, and everything it observed before (through a team barrier, an acquire), is visible to who
-/// acquires the signalled value (wait_until, test, an atomic with acquire order).
+/// memory, and everything it observed before (through a team barrier, an acquire), is visible to
+/// who acquires the signalled value (wait_until, test, an atomic with acquire order).
 ///
-/// Called by one thread. For a team: all its writers write, then `team.team_barrier()`, then one thread
-/// signals. Copies of the copy engine are not covered; see put_signal(..., copy_engine) and quiet.
-/// The operation is signal_set, or signal_add where several threads or ranks signal one word: the
-/// acquire of a sum covers all signals that are part of it.
+/// Called by one thread. For a team: all its writers write, then `team.team_barrier()`, then one
+/// thread signals. Copies of the copy engine are not covered; see put_signal(..., copy_engine) and
+/// quiet. The operation is signal_set, or signal_add where several threads or ranks signal one
+/// word: the acquire of a sum covers all signals that are part of it.
 /// \param flag symmetric
 template <Impl::SignalOperation Operation>
 KOKKOS_FORCEINLINE_FUNCTION void signal(const DeviceContext& context, signal_t* flag,
@@ -56,16 +56,14 @@ KOKKOS_FORCEINLINE_FUNCTION void signal(const DeviceContext& context, signal_t* 
   }
 }
 
-/// Sequentially consistent fence at system scope of the calling thread: its earlier reads and writes,
-/// on any rank's memory, are ordered before its later ones, for every rank. (A release signal is
-/// enough, and cheaper, to hand data over; the fence also orders a store before a later load.)
+/// Sequentially consistent fence at system scope of the calling thread: its earlier reads and
+/// writes, on any rank's memory, are ordered before its later ones, for every rank. (A release
+/// signal is enough, and cheaper, to hand data over; the fence also orders a store before a later
+/// load.)
 ///
-/// Called by the threads whose accesses are to be ordered. Copies of the copy engine are not covered.
-KOKKOS_FORCEINLINE_FUNCTION void fence(const DeviceContext&) {
-  KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
-  KOKKOS_IF_ON_DEVICE(
-      (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
-}
+/// Called by the threads whose accesses are to be ordered. Copies of the copy engine are not
+/// covered.
+KOKKOS_FORCEINLINE_FUNCTION void fence(const DeviceContext&) { Impl::fence_system(); }
 
 /// \name put_signal
 /// A put, then a signal on the same rank that covers it: who acquires the signalled value sees the
@@ -83,18 +81,18 @@ KOKKOS_INLINE_FUNCTION void put_signal(const DeviceContext& context, T* dst,
 }
 /// By one thread: dst of rank `peer` = src, Views of equal extents.
 template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::SignalOperation Operation>
-KOKKOS_INLINE_FUNCTION void put_signal(const DeviceContext& context, const Dst& dst,
-                                       const Src& src, signal_t* flag, signal_t value,
-                                       Operation operation, int peer) {
+KOKKOS_INLINE_FUNCTION void put_signal(const DeviceContext& context, const Dst& dst, const Src& src,
+                                       signal_t* flag, signal_t value, Operation operation,
+                                       int peer) {
   put(context, dst, src, peer);
   signal(context, flag, value, operation, peer);
 }
 
-/// By a team: all threads call it and share the put; after a team barrier one of them signals, which
-/// covers what every thread of the team did before. No barrier after the signal.
+/// By a team: all threads call it and share the put; after a team barrier one of them signals,
+/// which covers what every thread of the team did before. No barrier after the signal.
 template <Impl::TeamHandle TeamMember, class T, Impl::SignalOperation Operation>
-KOKKOS_INLINE_FUNCTION void put_signal(const TeamMember& team, const DeviceContext& context,
-                                       T* dst, const std::type_identity_t<T>* src, std::size_t n,
+KOKKOS_INLINE_FUNCTION void put_signal(const TeamMember& team, const DeviceContext& context, T* dst,
+                                       const std::type_identity_t<T>* src, std::size_t n,
                                        signal_t* flag, signal_t value, Operation operation,
                                        int peer) {
   put(team, context, dst, src, n, peer);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// One walk over several strided operands of the same shape: the addressing of every block operation.
+/// One walk over several strided operands of the same shape: the addressing of every block
+/// operation.
 
 #ifndef KOKKOSIRIS_STRIDED_LOOP_HPP
 #define KOKKOSIRIS_STRIDED_LOOP_HPP
@@ -12,12 +13,13 @@
 
 namespace KokkosIris::Impl {
 
-/// The index space of a block operation on `Operands` operands (destination, source, mask, ...) of at
-/// most `Rank` dimensions, in 64-bit element offsets.
+/// The index space of a block operation on `Operands` operands (destination, source, mask, ...) of
+/// at most `Rank` dimensions, in 64-bit element offsets.
 ///
-/// Dimensions of extent 1 are dropped, the others ordered by the stride of operand 0, and neighbours
-/// merged wherever all operands allow it; so operands that are contiguous in the same order end as one
-/// dimension of stride 1, whatever their rank and layout. An operand with strides 0 is a scalar.
+/// Dimensions of extent 1 are dropped, the others ordered by the stride of operand 0, and
+/// neighbours merged wherever all operands allow it; so operands that are contiguous in the same
+/// order end as one dimension of stride 1, whatever their rank and layout. An operand with strides
+/// 0 is a scalar.
 template <int Rank, int Operands>
 struct StridedLoop {
   static constexpr int capacity = Rank > 0 ? Rank : 1;
@@ -73,8 +75,8 @@ struct StridedLoop {
     return true;
   }
 
-  /// Visits elements [begin, end): calls row(offsets, length) for each part of a row, where offsets[k]
-  /// is the offset of its first element in operand k.
+  /// Visits elements [begin, end): calls row(offsets, length) for each part of a row, where
+  /// offsets[k] is the offset of its first element in operand k.
   template <class Row>
   KOKKOS_INLINE_FUNCTION void for_rows(std::size_t begin, std::size_t end, const Row& row) const {
     const std::size_t length = row_length();

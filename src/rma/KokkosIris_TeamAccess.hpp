@@ -4,9 +4,10 @@
 /// \file
 /// One-sided access by a team: the rules of KokkosIris_Access.hpp, the work shared by its threads.
 ///
-/// All threads of the team call with the same arguments. None of these functions has a barrier, before
-/// or after (load of one element excepted): a thread that uses what another thread of the team moved
-/// calls `team.team_barrier()` in between, and so does the team before one of its threads releases.
+/// All threads of the team call with the same arguments. None of these functions has a barrier,
+/// before or after (load of one element excepted): a thread that uses what another thread of the
+/// team moved calls `team.team_barrier()` in between, and so does the team before one of its
+/// threads releases.
 
 #ifndef KOKKOSIRIS_TEAM_ACCESS_HPP
 #define KOKKOSIRIS_TEAM_ACCESS_HPP
@@ -19,8 +20,8 @@
 #include <rma/KokkosIris_Sharing.hpp>
 
 namespace KokkosIris {
-/// Reads one element of rank `peer`; every thread gets the value that one of them read. Ends with the
-/// barrier of a team broadcast.
+/// Reads one element of rank `peer`; every thread gets the value that one of them read. Ends with
+/// the barrier of a team broadcast.
 /// \param src symmetric
 template <Impl::TeamHandle TeamMember, class T>
 KOKKOS_INLINE_FUNCTION T load(const TeamMember& team, const DeviceContext& context, const T* src,
@@ -97,8 +98,7 @@ KOKKOS_INLINE_FUNCTION void copy(const TeamMember& team, const DeviceContext& co
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
           std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void get(const TeamMember& team, const DeviceContext& context,
-                                const Dst& dst, const Src& src, int peer,
-                                Aligned<Alignment> = {}) {
+                                const Dst& dst, const Src& src, int peer, Aligned<Alignment> = {}) {
   Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::local(), src,
                               Impl::Place::on(peer));
 }
@@ -113,8 +113,7 @@ KOKKOS_INLINE_FUNCTION void get(const TeamMember& team, const DeviceContext& con
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
           std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void put(const TeamMember& team, const DeviceContext& context,
-                                const Dst& dst, const Src& src, int peer,
-                                Aligned<Alignment> = {}) {
+                                const Dst& dst, const Src& src, int peer, Aligned<Alignment> = {}) {
   Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(peer), src,
                               Impl::Place::local());
 }

@@ -17,8 +17,8 @@ namespace KokkosIris {
 
 /// Promise, as a template argument, that every run of adjacent elements a copy moves begins at a
 /// multiple of Bytes on both sides and is a multiple of Bytes long: `put(d, dst, src, n, peer,
-/// aligned<16>)`. Checked in builds with KokkosIris_ENABLE_VALIDATION, undefined elsewhere if broken.
-/// Without it the path is chosen by the run-time alignment of both sides and the size.
+/// aligned<16>)`. Checked in builds with KokkosIris_ENABLE_VALIDATION, undefined elsewhere if
+/// broken. Without it the path is chosen by the run-time alignment of both sides and the size.
 template <std::size_t Bytes>
 struct Aligned {
   static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0 && Bytes <= 64,
@@ -39,7 +39,9 @@ KOKKOS_FORCEINLINE_FUNCTION const Kokkos::View<DataType, Properties...>& as_view
 
 /// What arguments are. A view is a Kokkos::View, or a class derived from one such as SymmetricView.
 template <class T>
-concept ViewLike = requires(const T& t) { as_view(t); };
+concept ViewLike = requires(const T& t) {
+  as_view(t);
+};
 
 template <class T>
 concept ExecutionSpaceLike = Kokkos::is_execution_space_v<T>;
@@ -103,8 +105,8 @@ KOKKOS_FORCEINLINE_FUNCTION typename View::pointer_type translate_view(const Dev
   return context.translate(view.data(), peer, view.span() * sizeof(typename View::value_type));
 }
 
-/// Where an operand of a block operation is: in memory of the caller, whatever it is, or on a rank, at
-/// the place that a symmetric pointer or view of the caller names.
+/// Where an operand of a block operation is: in memory of the caller, whatever it is, or on a rank,
+/// at the place that a symmetric pointer or view of the caller names.
 struct Place {
   bool symmetric;
   int rank;

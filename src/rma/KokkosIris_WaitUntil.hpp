@@ -4,13 +4,13 @@
 /// \file
 /// Waiting for signals and testing them, in kernels.
 ///
-/// All functions read words in the memory of the calling rank, which others change by signals or remote
-/// atomics. Reading a value acquires at system scope: what its signaller did before the signal is
-/// visible to the calling thread, and through a team barrier to its team.
+/// All functions read words in the memory of the calling rank, which others change by signals or
+/// remote atomics. Reading a value acquires at system scope: what its signaller did before the
+/// signal is visible to the calling thread, and through a team barrier to its team.
 ///
-/// Waits return false, and the word may be anything, if they were given up: a rank failed, a process is
-/// gone, or the deadline of the context passed. The kernel then ends without using the data, and the
-/// next collective call of the host (or quiet) raises the error on all ranks.
+/// Waits return false, and the word may be anything, if they were given up: a rank failed, a
+/// process is gone, or the deadline of the context passed. The kernel then ends without using the
+/// data, and the next collective call of the host (or quiet) raises the error on all ranks.
 
 #ifndef KOKKOSIRIS_WAIT_UNTIL_HPP
 #define KOKKOSIRIS_WAIT_UNTIL_HPP
@@ -32,7 +32,8 @@ enum class Compare : int {
   ge,
   lt,
   le,
-  reached,  ///< the word is at `value` or at most 2^63 - 1 past it: ge for counts, which may wrap around
+  reached,  ///< the word is at `value` or at most 2^63 - 1 past it: ge for counts, which may wrap
+            ///< around
 };
 inline constexpr Compare eq = Compare::eq;
 inline constexpr Compare ne = Compare::ne;
@@ -46,13 +47,20 @@ namespace Impl {
 
 KOKKOS_INLINE_FUNCTION bool holds(signal_t word, Compare condition, signal_t value) {
   switch (condition) {
-    case Compare::eq: return word == value;
-    case Compare::ne: return word != value;
-    case Compare::gt: return word > value;
-    case Compare::ge: return word >= value;
-    case Compare::lt: return word < value;
-    case Compare::le: return word <= value;
-    case Compare::reached: return static_cast<std::int64_t>(word - value) >= 0;
+    case Compare::eq:
+      return word == value;
+    case Compare::ne:
+      return word != value;
+    case Compare::gt:
+      return word > value;
+    case Compare::ge:
+      return word >= value;
+    case Compare::lt:
+      return word < value;
+    case Compare::le:
+      return word <= value;
+    case Compare::reached:
+      return static_cast<std::int64_t>(word - value) >= 0;
   }
   return false;
 }
@@ -89,9 +97,8 @@ KOKKOS_INLINE_FUNCTION bool any_counts(std::size_t n, const Words& words) {
 inline constexpr WaitSite user_wait{WaitPhase::user_wait, -1};
 
 template <class Words>
-KOKKOS_INLINE_FUNCTION std::size_t wait_for_any(const DeviceContext& context,
-                                                const signal_t* flags, std::size_t n,
-                                                Compare condition, signal_t value,
+KOKKOS_INLINE_FUNCTION std::size_t wait_for_any(const DeviceContext& context, const signal_t* flags,
+                                                std::size_t n, Compare condition, signal_t value,
                                                 const Words& words) {
   if (!any_counts(n, words)) return n;
   std::size_t found = n;
@@ -107,9 +114,8 @@ KOKKOS_INLINE_FUNCTION bool wait_for_all(const DeviceContext& context, const sig
                                          std::size_t n, Compare condition, signal_t value,
                                          const Words& words) {
   for (std::size_t i = 0; i < n; ++i) {
-    if (words(i) && !wait(context, user_wait, [&] {
-          return holds(load_acquire(flags + i), condition, value);
-        })) {
+    if (words(i) && !wait(context, user_wait,
+                          [&] { return holds(load_acquire(flags + i), condition, value); })) {
       return false;
     }
   }
@@ -145,8 +151,8 @@ KOKKOS_INLINE_FUNCTION bool test(const DeviceContext&, const signal_t* flag, Com
 }
 
 /// Waits until the condition holds for one of n adjacent words.
-/// \return its index (the lowest of those seen), or n if given up, or at once if there is no word to
-///         wait for
+/// \return its index (the lowest of those seen), or n if given up, or at once if there is no word
+///        to wait for
 KOKKOS_INLINE_FUNCTION std::size_t wait_any(const DeviceContext& context, const signal_t* flags,
                                             std::size_t n, Compare condition, signal_t value) {
   return Impl::wait_for_any(context, flags, n, condition, value, Impl::AllWords{});
@@ -159,8 +165,8 @@ KOKKOS_INLINE_FUNCTION std::size_t wait_any(const DeviceContext& context, const 
   return Impl::wait_for_any(context, flags, n, condition, value, Impl::MaskedWords<M>{mask});
 }
 
-/// Waits until the condition has held for each of n adjacent words (of those whose mask is not 0); true
-/// at once if there are none.
+/// Waits until the condition has held for each of n adjacent words (of those whose mask is not 0);
+/// true at once if there are none.
 /// \return false if given up
 KOKKOS_INLINE_FUNCTION bool wait_all(const DeviceContext& context, const signal_t* flags,
                                      std::size_t n, Compare condition, signal_t value) {
@@ -203,9 +209,10 @@ namespace Impl {
 template <class Result, class TeamMember, class Action>
 KOKKOS_INLINE_FUNCTION Result once_for_all(const TeamMember& team, const Action& action) {
   Result result{};
-  Kokkos::single(Kokkos::PerTeam(team), [&](Result& one) { one = action(); }, result);
-  // The broadcast carries the value; this barrier orders what the one thread acquired before what the
-  // others do next.
+  Kokkos::single(
+      Kokkos::PerTeam(team), [&](Result& one) { one = action(); }, result);
+  // The broadcast carries the value; this barrier orders what the one thread acquired before what
+  // the others do next.
   team.team_barrier();
   return result;
 }
@@ -213,8 +220,8 @@ KOKKOS_INLINE_FUNCTION Result once_for_all(const TeamMember& team, const Action&
 }  // namespace Impl
 
 /// \name By a team
-/// All threads of the team call with the same arguments; one of them waits or looks, and all get its
-/// result. They end with a team barrier, so what was acquired is visible to the whole team.
+/// All threads of the team call with the same arguments; one of them waits or looks, and all get
+/// its result. They end with a team barrier, so what was acquired is visible to the whole team.
 ///@{
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool wait_until(const TeamMember& team, const DeviceContext& context,
@@ -230,9 +237,8 @@ KOKKOS_INLINE_FUNCTION bool test(const TeamMember& team, const DeviceContext& co
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION std::size_t wait_any(const TeamMember& team, const DeviceContext& context,
-                                            const signal_t* flags, std::size_t n,
-                                            Compare condition, signal_t value,
-                                            const Mask*... mask) {
+                                            const signal_t* flags, std::size_t n, Compare condition,
+                                            signal_t value, const Mask*... mask) {
   return Impl::once_for_all<std::size_t>(
       team, [&] { return wait_any(context, flags, n, condition, value, mask...); });
 }
@@ -246,9 +252,8 @@ KOKKOS_INLINE_FUNCTION bool wait_all(const TeamMember& team, const DeviceContext
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION std::size_t test_any(const TeamMember& team, const DeviceContext& context,
-                                            const signal_t* flags, std::size_t n,
-                                            Compare condition, signal_t value,
-                                            const Mask*... mask) {
+                                            const signal_t* flags, std::size_t n, Compare condition,
+                                            signal_t value, const Mask*... mask) {
   return Impl::once_for_all<std::size_t>(
       team, [&] { return test_any(context, flags, n, condition, value, mask...); });
 }

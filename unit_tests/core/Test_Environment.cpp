@@ -76,8 +76,8 @@ TEST(Environment, Timeout) {
   EXPECT_EQ(value_of("0.25"), 0.25);
   EXPECT_EQ(value_of("1e3"), 1000.0);
   for (const char* bad : {"-1", "ten", "5s", "nan", "inf", "1,5", "1 2", "--"}) {
-    ::Test::expect_error(ErrorCode::invalid_argument, [&] { value_of(bad); }, "KOKKOSIRIS_TIMEOUT",
-                       bad);
+    ::Test::expect_error(
+        ErrorCode::invalid_argument, [&] { value_of(bad); }, "KOKKOSIRIS_TIMEOUT", bad);
   }
 }
 
@@ -89,8 +89,8 @@ TEST(Environment, HeapSize) {
   EXPECT_EQ(value_of(nullptr), std::size_t(1) << 30);
   EXPECT_EQ(value_of("7M"), std::size_t(7) << 20);
   for (const char* bad : {"0", "-1", "much", "1.5G"}) {
-    ::Test::expect_error(ErrorCode::invalid_argument, [&] { value_of(bad); }, "KOKKOSIRIS_HEAP_SIZE",
-                       bad);
+    ::Test::expect_error(
+        ErrorCode::invalid_argument, [&] { value_of(bad); }, "KOKKOSIRIS_HEAP_SIZE", bad);
   }
 }
 
@@ -119,9 +119,8 @@ TEST(Environment, BadValueOnOneRankIsAnErrorOnAll) {
   if (::Test::world_size() > 1) {
     const ScopedVariable heap("KOKKOSIRIS_HEAP_SIZE", bad ? "2M" : "1M");
     ::Test::expect_error(
-        ErrorCode::mismatch,
-        [] { KokkosIris::Context<Kokkos::HostSpace> context(MPI_COMM_WORLD); }, "2097152",
-        "1048576", "rank " + std::to_string(bad_rank));
+        ErrorCode::mismatch, [] { KokkosIris::Context<Kokkos::HostSpace> context(MPI_COMM_WORLD); },
+        "2097152", "1048576", "rank " + std::to_string(bad_rank));
   }
   EXPECT_NO_THROW(::Test::make_context().barrier());
 }

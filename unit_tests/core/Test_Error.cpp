@@ -12,10 +12,9 @@ using KokkosIris::ErrorCode;
 
 TEST(Error, EveryCodeHasItsOwnName) {
   std::set<std::string> names;
-  for (const ErrorCode code :
-       {ErrorCode::invalid_argument, ErrorCode::mismatch, ErrorCode::out_of_memory,
-        ErrorCode::timeout, ErrorCode::peer_failed, ErrorCode::peer_died, ErrorCode::system,
-        ErrorCode::misuse}) {
+  for (const ErrorCode code : {ErrorCode::invalid_argument, ErrorCode::mismatch,
+                               ErrorCode::out_of_memory, ErrorCode::timeout, ErrorCode::peer_failed,
+                               ErrorCode::peer_died, ErrorCode::system, ErrorCode::misuse}) {
     EXPECT_TRUE(names.insert(KokkosIris::to_string(code)).second);
   }
   EXPECT_EQ(names.count("unknown error"), 0u);

@@ -77,8 +77,8 @@ TEST_F(Failure, ManyInARowWithoutASuccessBetween) {
 TEST_F(Failure, OfAllRanksAtOnce) {
   for (int round = 0; round < 50; ++round) {
     maybe_delay(std::uint64_t(round), 4);
-    ::Test::expect_error(ErrorCode::invalid_argument,
-                         [&] { m_context.randint<int*>("r", 5, 5, 10); }, "is empty");
+    ::Test::expect_error(
+        ErrorCode::invalid_argument, [&] { m_context.randint<int*>("r", 5, 5, 10); }, "is empty");
     if (round % 3 == 0) expect_usable();
   }
 }
@@ -87,16 +87,18 @@ TEST_F(Failure, IsFoundByCheck) {
   auto& runtime = m_context.runtime();
   EXPECT_NO_THROW(runtime.check("test"));
   if (m_rank == 0) {
-    ::Test::expect_error(ErrorCode::system, [&] { runtime.fail(ErrorCode::system, "test", "no luck"); },
-                         "no luck");
+    ::Test::expect_error(
+        ErrorCode::system, [&] { runtime.fail(ErrorCode::system, "test", "no luck"); }, "no luck");
     EXPECT_NO_THROW(runtime.check("test")) << "this rank has thrown it already";
   } else {
     bool failed = false;
     KokkosIris::Impl::WaitSite site{KokkosIris::Impl::WaitPhase::user_wait, -1};
-    failed = !runtime.wait_until(site, [](void*) { return false; }, nullptr);
+    failed = !runtime.wait_until(
+        site, [](void*) { return false; }, nullptr);
     EXPECT_TRUE(failed);
-    ::Test::expect_error(ErrorCode::peer_failed, [&] { runtime.check("other"); }, "rank 0", "test",
-                         "no luck", "KokkosIris::other");
+    ::Test::expect_error(
+        ErrorCode::peer_failed, [&] { runtime.check("other"); }, "rank 0", "test", "no luck",
+        "KokkosIris::other");
     EXPECT_NO_THROW(runtime.check("other"));
   }
   expect_usable();
@@ -187,8 +189,9 @@ TEST_F(Failure, TimeoutNamesWhoWaitedForWhom) {
   const int late = m_size - 1;
   MPI_Barrier(MPI_COMM_WORLD);
   if (m_rank == late) ::Test::delay(1500);
-  ::Test::expect_error(ErrorCode::timeout, [&] { context.barrier(); }, "waited longer than 1 s",
-                       "KOKKOSIRIS_TIMEOUT", "'barrier' of rank " + std::to_string(late));
+  ::Test::expect_error(
+      ErrorCode::timeout, [&] { context.barrier(); }, "waited longer than 1 s",
+      "KOKKOSIRIS_TIMEOUT", "'barrier' of rank " + std::to_string(late));
   EXPECT_NO_THROW(context.barrier()) << "all are here again";
   EXPECT_EQ(context.full<int>("x", 4)(), 4);
 }
@@ -206,9 +209,10 @@ TEST_F(Failure, LeavingWhileOthersWait) {
     ::Test::delay(20);
     context.reset();
   } else {
-    ::Test::expect_error(ErrorCode::peer_died, [&] { context->barrier(); }, "rank 0",
-                         "destroyed its context");
-    ::Test::expect_error(ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
+    ::Test::expect_error(
+        ErrorCode::peer_died, [&] { context->barrier(); }, "rank 0", "destroyed its context");
+    ::Test::expect_error(
+        ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
     EXPECT_THROW(context->zeros<int*>("z", 1), Error);
   }
   expect_usable();
@@ -221,7 +225,8 @@ TEST_F(Failure, ErrorOnOneRankAndThenLeaving) {
   if (m_rank == 0) {
     context.reset();
   } else {
-    ::Test::expect_error(ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
+    ::Test::expect_error(
+        ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
   }
   expect_usable();
 }
@@ -259,7 +264,8 @@ TEST_F(Failure, CountersMayWrapAround) {
   auto context = ::Test::make_context({.timeout = 0.05});
   if (m_size == 1) {
     EXPECT_FALSE(KokkosIris::Impl::wait_counter(context.device(), site, &flag, 6u));
-    ::Test::expect_error(ErrorCode::timeout, [&] { context.runtime().check("test"); }, "wait_until");
+    ::Test::expect_error(
+        ErrorCode::timeout, [&] { context.runtime().check("test"); }, "wait_until");
     EXPECT_NO_THROW(context.barrier());
   }
   m_context.barrier();

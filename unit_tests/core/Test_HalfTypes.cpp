@@ -42,13 +42,14 @@ std::vector<double> boundary_values() {
   const std::uint32_t last = std::is_same_v<Half, half_t> ? 0x7bffu : 0x7f7fu;
   for (std::uint32_t bits = 0; bits <= last; ++bits) {
     const double here = float(Half::from_bits(static_cast<std::uint16_t>(bits)));
-    const double step =
-        bits == last ? here - float(Half::from_bits(static_cast<std::uint16_t>(bits - 1)))
-                     : float(Half::from_bits(static_cast<std::uint16_t>(bits + 1))) - here;
+    const double step = bits == last
+                            ? here - float(Half::from_bits(static_cast<std::uint16_t>(bits - 1)))
+                            : float(Half::from_bits(static_cast<std::uint16_t>(bits + 1))) - here;
     const double middle = here + step / 2;
-    for (const double value : {here, middle, std::nextafter(middle, 0.0),
-                               std::nextafter(middle, 1e300), double(std::nextafter(float(middle), 0.0f)),
-                               double(std::nextafter(float(middle), 1e38f))}) {
+    for (const double value :
+         {here, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300),
+          double(std::nextafter(float(middle), 0.0f)),
+          double(std::nextafter(float(middle), 1e38f))}) {
       values.push_back(value);
       values.push_back(-value);
     }
@@ -109,8 +110,8 @@ TEST(HalfTypes, EncodingOfFloatIsTheCompilers) {
   for (std::uint64_t i = 0; i < 2000000; ++i) {
     // Half of them random patterns, half in the range where something happens.
     const auto random = static_cast<std::uint32_t>(::Test::random_bits(1, i));
-    const float value =
-        float_of(i % 2 == 0 ? random : (random & 0x81ffffffu) + (0x32u << 24) + (random >> 31 << 25));
+    const float value = float_of(
+        i % 2 == 0 ? random : (random & 0x81ffffffu) + (0x32u << 24) + (random >> 31 << 25));
     if (std::isnan(value)) {
       ASSERT_TRUE(std::isnan(float(half_t(value))));
       continue;

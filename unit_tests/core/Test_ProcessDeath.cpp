@@ -144,7 +144,8 @@ TEST(ProcessDeath, KilledInsideABarrier) {
   constexpr int size = 4;
   ChildGroup group("barrier", size);
   ASSERT_TRUE(group.reached(1, all_of(size)));
-  usleep(50000);  // ranks 1 to 3 are in the barrier by now, or will find rank 3 dead when they enter
+  usleep(
+      50000);  // ranks 1 to 3 are in the barrier by now, or will find rank 3 dead when they enter
   group.mark();
   group.signal(3, SIGKILL);
   ASSERT_TRUE(group.ended({1, 2, 3}, 10.0));

@@ -88,8 +88,8 @@ TEST_P(Threads, FailAndRecover) {
         context.randint<int*>("r", 0, context.rank() == failing ? 0 : 1, 3);
       } catch (const Error& error) {
         ++thrown;
-        EXPECT_EQ(error.code(), context.rank() == failing ? ErrorCode::invalid_argument
-                                                          : ErrorCode::peer_failed);
+        EXPECT_EQ(error.code(),
+                  context.rank() == failing ? ErrorCode::invalid_argument : ErrorCode::peer_failed);
       }
       EXPECT_EQ(thrown, 1);
       if (round % 2 == 0) {
@@ -108,8 +108,8 @@ TEST_P(Threads, OneLeaves) {
     if (context->rank() == 0) {
       context.reset();
     } else {
-      ::Test::expect_error(ErrorCode::peer_died,
-                           [&] { context->barrier(Kokkos::Serial()); }, "rank 0");
+      ::Test::expect_error(
+          ErrorCode::peer_died, [&] { context->barrier(Kokkos::Serial()); }, "rank 0");
     }
   });
 }

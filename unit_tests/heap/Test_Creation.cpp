@@ -32,7 +32,8 @@ class Creation : public testing::Test {
   template <class View>
   void expect_symmetric(const View& view) {
     EXPECT_TRUE(m_context.is_symmetric(view));
-    const auto offset = reinterpret_cast<const char*>(view.data()) - m_context.device().state().base;
+    const auto offset =
+        reinterpret_cast<const char*>(view.data()) - m_context.device().state().base;
     for (const auto other : m_context.runtime().agree("offset", offset)) EXPECT_EQ(other, offset);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % 256, 0u);
   }
@@ -170,7 +171,8 @@ TEST_F(Creation, ZerosLike) {
   static_assert(std::is_same_v<decltype(again), decltype(view)>);
   EXPECT_NE(again.data(), view.data());
   const auto column = m_context.zeros_like(
-      "column", Kokkos::subview(m_context.ones<int**, Kokkos::LayoutRight>("m", 6, 4), Kokkos::ALL, 1));
+      "column",
+      Kokkos::subview(m_context.ones<int**, Kokkos::LayoutRight>("m", 6, 4), Kokkos::ALL, 1));
   EXPECT_EQ(column.extent(0), 6u);
   EXPECT_TRUE(column.span_is_contiguous());
   expect_all(column, 0);
@@ -355,7 +357,8 @@ TEST_F(Creation, RandomNumbersAreReproducibleAndDifferBetweenRanks) {
   const auto values = draw(42);
   EXPECT_EQ(draw(42), values);
   EXPECT_NE(draw(43), values);
-  for (std::size_t i = 0; i < 500; ++i) ASSERT_NE(values[i], values[500 + i]) << "one stream a call";
+  for (std::size_t i = 0; i < 500; ++i)
+    ASSERT_NE(values[i], values[500 + i]) << "one stream a call";
   const auto all = m_context.empty<double*>("all", values.size());
   for (std::size_t i = 0; i < values.size(); ++i) all(i) = values[i];
   m_context.barrier();
@@ -386,7 +389,8 @@ TEST_F(Creation, AbsurdSizes) {
   };
   expect_no_room([&] { m_context.zeros<double*>("z", std::size_t(1) << 40); });
   expect_no_room([&] { m_context.zeros<double*>("z", std::numeric_limits<std::size_t>::max()); });
-  expect_no_room([&] { m_context.zeros<double**>("z", std::size_t(1) << 33, std::size_t(1) << 33); });
+  expect_no_room(
+      [&] { m_context.zeros<double**>("z", std::size_t(1) << 33, std::size_t(1) << 33); });
   expect_no_room([&] { m_context.zeros<double*>("z", -1); });
   EXPECT_EQ(m_context.zeros<double**>("z", std::numeric_limits<std::size_t>::max(), 0).span(), 0u);
   EXPECT_EQ(m_context.zeros<char*>("all", m_context.heap_capacity() - 256).extent(0),

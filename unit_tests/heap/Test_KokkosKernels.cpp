@@ -17,17 +17,23 @@ TEST(KokkosKernels, BatchedGemmOnPeersMemory) {
   constexpr int batch = 8, m = 5, n = 4, k = 3;
   const auto a = context.uniform<double***>("a", -1.0, 1.0, batch, m, k);
   const auto b = context.uniform<double***>("b", -1.0, 1.0, batch, k, n);
-  const auto c = context.full<double***>("c", std::numeric_limits<double>::quiet_NaN(), batch, m, n);
+  const auto c =
+      context.full<double***>("c", std::numeric_limits<double>::quiet_NaN(), batch, m, n);
   const auto their_b = b.peer(next);
   const auto their_c = c.peer(next);
   Kokkos::parallel_for(
-      "gemm", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, batch), KOKKOS_LAMBDA(int i) {
-        KokkosBatched::SerialGemm<KokkosBatched::Trans::NoTranspose,
-                                  KokkosBatched::Trans::NoTranspose,
-                                  KokkosBatched::Algo::Gemm::Unblocked>::
-            invoke(1.0, Kokkos::subview(a, i, Kokkos::ALL, Kokkos::ALL),
-                   Kokkos::subview(their_b, i, Kokkos::ALL, Kokkos::ALL), 0.0,
-                   Kokkos::subview(their_c, i, Kokkos::ALL, Kokkos::ALL));
+      "gemm", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, batch),
+      KOKKOS_LAMBDA(int i) {
+        KokkosBatched::SerialGemm<
+            KokkosBatched::Trans::NoTranspose, KokkosBatched::Trans::NoTranspose,
+            KokkosBatched::Algo::Gemm::Unblocked>::invoke(1.0,
+                                                          Kokkos::subview(a, i, Kokkos::ALL,
+                                                                          Kokkos::ALL),
+                                                          Kokkos::subview(their_b, i, Kokkos::ALL,
+                                                                          Kokkos::ALL),
+                                                          0.0,
+                                                          Kokkos::subview(their_c, i, Kokkos::ALL,
+                                                                          Kokkos::ALL));
       });
   context.barrier();
   for (int i = 0; i < batch; ++i) {

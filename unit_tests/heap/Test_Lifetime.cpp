@@ -23,7 +23,8 @@ class Lifetime : public testing::Test {
  protected:
   Context m_context = ::Test::make_context({.heap_size = std::size_t(1) << 20});
 
-  /// Two meetings: dropped before the first, told to all in it, free after the second at the latest.
+  /// Two meetings: dropped before the first, told to all in it, free after the second at the
+  /// latest.
   void settle() {
     m_context.barrier();
     m_context.barrier();
@@ -230,8 +231,8 @@ TEST_F(Lifetime, TooManyAllocations) {
   auto context = ::Test::make_context({.heap_size = limit * 256});
   std::vector<Ints> views;
   for (std::size_t i = 0; i < limit; ++i) views.push_back(context.empty<int*>("v", 1));
-  ::Test::expect_error(ErrorCode::out_of_memory, [&] { context.empty<int*>("v", 0); },
-                       std::to_string(limit));
+  ::Test::expect_error(
+      ErrorCode::out_of_memory, [&] { context.empty<int*>("v", 0); }, std::to_string(limit));
   views.clear();
   context.barrier();
   EXPECT_EQ(context.heap_used(), 0u);

@@ -54,8 +54,8 @@ TYPED_TEST(SymmetricView, PeerInKernels) {
   using Policy = Kokkos::RangePolicy<TypeParam>;
   const auto a = this->m_context.template full<long*>("a", -1, 1000);
   const auto theirs_outside = a.peer(this->next());
-  static_assert(std::is_same_v<typename decltype(theirs_outside)::traits::memory_space,
-                               Kokkos::HostSpace>);
+  static_assert(
+      std::is_same_v<typename decltype(theirs_outside)::traits::memory_space, Kokkos::HostSpace>);
   static_assert(decltype(theirs_outside)::memory_traits::is_unmanaged);
   const int next = this->next();
   const int rank = this->m_context.rank();
@@ -115,15 +115,17 @@ TYPED_TEST(SymmetricView, AsSymmetricFromAnyLayout) {
   Kokkos::deep_copy(right_next, left_next);
   this->expect_copied(right, right_next);
   // Rows of a column-major matrix, a part of a padded one, a strided view with gaps.
-  this->expect_copied(Kokkos::subview(left, 4, Kokkos::ALL), Kokkos::subview(left_next, 4, Kokkos::ALL));
+  this->expect_copied(Kokkos::subview(left, 4, Kokkos::ALL),
+                      Kokkos::subview(left_next, 4, Kokkos::ALL));
   this->expect_copied(Kokkos::subview(left, std::pair(2, 11), std::pair(1, 8)),
                       Kokkos::subview(left_next, std::pair(2, 11), std::pair(1, 8)));
   this->expect_copied(Kokkos::subview(right, Kokkos::ALL, std::pair(3, 5)),
                       Kokkos::subview(right_next, Kokkos::ALL, std::pair(3, 5)));
   const Kokkos::LayoutStride gaps(3, 4, 2, 40);
   using Strided = Kokkos::View<double**, Kokkos::LayoutStride, Kokkos::HostSpace>;
-  this->expect_copied(Strided(left.data(), gaps.dimension[0] > 0 ? Kokkos::LayoutStride(3, 4, 2, 39) : gaps),
-                      Strided(left_next.data(), Kokkos::LayoutStride(3, 4, 2, 39)));
+  this->expect_copied(
+      Strided(left.data(), gaps.dimension[0] > 0 ? Kokkos::LayoutStride(3, 4, 2, 39) : gaps),
+      Strided(left_next.data(), Kokkos::LayoutStride(3, 4, 2, 39)));
   const Kokkos::View<double, Kokkos::HostSpace> scalar("scalar");
   const Kokkos::View<double, Kokkos::HostSpace> scalar_next("scalar");
   scalar() = rank;
@@ -215,7 +217,8 @@ TYPED_TEST(SymmetricView, AssignsLikeAStockView) {
   const auto a = this->m_context.template full<float* [3]>("a", 1.5f, 4);
   const Kokkos::View<float**, Kokkos::HostSpace> run_time = a;
   const Kokkos::View<const float* [3], Kokkos::HostSpace> constant = a;
-  const Kokkos::View<float**, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> unmanaged = a;
+  const Kokkos::View<float**, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+      unmanaged = a;
   EXPECT_EQ(run_time.label(), "a");
   EXPECT_EQ(constant(3, 2), 1.5f);
   EXPECT_EQ(unmanaged.data(), a.data());
@@ -236,11 +239,10 @@ TEST(Tools, SeeAllocationsKernelsAndFences) {
         events.push_back(std::string("allocate ") + space.name + " " + label + " " +
                          std::to_string(bytes));
       });
-  set_deallocate_data_callback(
-      [](Kokkos_Profiling_SpaceHandle space, const char* label, const void*, std::uint64_t bytes) {
-        events.push_back(std::string("free ") + space.name + " " + label + " " +
-                         std::to_string(bytes));
-      });
+  set_deallocate_data_callback([](Kokkos_Profiling_SpaceHandle space, const char* label,
+                                  const void*, std::uint64_t bytes) {
+    events.push_back(std::string("free ") + space.name + " " + label + " " + std::to_string(bytes));
+  });
   set_begin_parallel_for_callback([](const char* label, std::uint32_t, std::uint64_t*) {
     events.push_back(std::string("kernel ") + label);
   });

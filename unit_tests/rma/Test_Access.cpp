@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// load, store and contiguous get, put, copy by threads and teams. Every rank works on the rank after it
-// and checks what the rank before it did; all ranks hold different random data.
+// load, store and contiguous get, put, copy by threads and teams. Every rank works on the rank
+// after it and checks what the rank before it did; all ranks hold different random data.
 
 #include <TestUtilities.hpp>
 #include <vector>
@@ -81,17 +81,20 @@ void Access<ExecutionSpace>::scalars() {
       Kokkos::RangePolicy<ExecutionSpace>(0, n), KOKKOS_LAMBDA(int i) {
         loaded(i) = KokkosIris::load(d, &source(i), next);
         masked(i) = KokkosIris::load(d, &source(i), previous, i % 3 == 0, other);
-        if (i % 2 == 0) KokkosIris::store(d, &target(i), KokkosIris::load(d, &source(i), rank), next);
+        if (i % 2 == 0)
+          KokkosIris::store(d, &target(i), KokkosIris::load(d, &source(i), rank), next);
         KokkosIris::store(d, &target(i), source(i), next, i % 5 == 0);
       });
   m_context.barrier();
   const T untouched = ::Test::poison<T>();
   for (std::size_t i = 0; i < n; ++i) {
     EXPECT_TRUE(same(loaded(i), ::Test::random_value<T>(::Test::stream(m_next), i))) << i;
-    EXPECT_TRUE(same(masked(i), i % 3 == 0 ? ::Test::random_value<T>(::Test::stream(m_previous), i) : other))
+    EXPECT_TRUE(same(masked(i),
+                     i % 3 == 0 ? ::Test::random_value<T>(::Test::stream(m_previous), i) : other))
         << i;
     const bool written = i % 2 == 0 || i % 5 == 0;
-    EXPECT_TRUE(same(target(i), written ? ::Test::random_value<T>(::Test::stream(m_previous), i) : untouched))
+    EXPECT_TRUE(same(target(i),
+                     written ? ::Test::random_value<T>(::Test::stream(m_previous), i) : untouched))
         << i;
   }
   m_context.barrier();
@@ -114,8 +117,8 @@ TYPED_TEST(Access, LoadAndStore) {
   AllTypes::for_each([this](auto type) { this->template scalars<decltype(type)>(); });
 }
 
-/// Calls move(dst, dst_peer, src, src_peer, n) for blocks of all sizes at odd offsets: my source goes to
-/// the next rank's target. Checks every element, and the sentinels around the block.
+/// Calls move(dst, dst_peer, src, src_peer, n) for blocks of all sizes at odd offsets: my source
+/// goes to the next rank's target. Checks every element, and the sentinels around the block.
 template <class ExecutionSpace>
 template <class T, class Mover>
 void Access<ExecutionSpace>::blocks(const Mover& move) {
@@ -124,7 +127,8 @@ void Access<ExecutionSpace>::blocks(const Mover& move) {
   const T untouched = ::Test::poison<T>();
   int round = 0;
   for (const std::size_t n : block_sizes) {
-    for (const auto& [to, from] : {std::pair(0, 0), std::pair(1, 3), std::pair(2, 2), std::pair(3, 8)}) {
+    for (const auto& [to, from] :
+         {std::pair(0, 0), std::pair(1, 3), std::pair(2, 2), std::pair(3, 8)}) {
       ++round;
       ::Test::random_fill(source, ::Test::stream(m_rank, round));
       ::Test::poison_fill(target);
@@ -134,9 +138,10 @@ void Access<ExecutionSpace>::blocks(const Mover& move) {
       const auto expected = ::Test::stream(m_previous, round);
       for (std::size_t i = 0; i < n + 2 * guard + 8; ++i) {
         const bool inside = i >= guard + to && i < guard + to + n;
-        const T want = inside ? ::Test::random_value<T>(expected, i - guard - to + from) : untouched;
-        ASSERT_TRUE(same(target(i), want)) << "n = " << n << ", offsets " << to << ", " << from
-                                           << ", element " << i;
+        const T want =
+            inside ? ::Test::random_value<T>(expected, i - guard - to + from) : untouched;
+        ASSERT_TRUE(same(target(i), want))
+            << "n = " << n << ", offsets " << to << ", " << from << ", element " << i;
       }
     }
   }
@@ -244,11 +249,14 @@ TYPED_TEST(Access, PromisedAlignment) {
         using KokkosIris::aligned;
         KokkosIris::put(team, d, target.data(), source.data(), n / 2, next, aligned<64>);
         KokkosIris::get(team, d, back.data() + 16, source.data() + 16, 32, next, aligned<16>);
-        KokkosIris::copy(team, d, back.data() + 64, source.data() + 64, 32, previous, rank, aligned<4>);
+        KokkosIris::copy(team, d, back.data() + 64, source.data() + 64, 32, previous, rank,
+                         aligned<4>);
         Kokkos::single(Kokkos::PerTeam(team), [&] {
-          KokkosIris::put(d, target.data() + n / 2, source.data() + n / 2, n / 2, next, aligned<32>);
+          KokkosIris::put(d, target.data() + n / 2, source.data() + n / 2, n / 2, next,
+                          aligned<32>);
           KokkosIris::get(d, back.data() + 128, source.data() + 128, 64, next, aligned<64>);
-          KokkosIris::copy(d, back.data() + 256, source.data() + 256, 8, previous, rank, aligned<32>);
+          KokkosIris::copy(d, back.data() + 256, source.data() + 256, 8, previous, rank,
+                           aligned<32>);
         });
       });
   this->m_context.barrier();
@@ -304,9 +312,8 @@ TYPED_TEST(Access, LargeBlocks) {
   const auto d = this->m_context.device();
   const int next = this->m_next;
   Kokkos::parallel_for(
-      Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
-        KokkosIris::put(d, target.data() + 1, source.data(), n - 1, next);
-      });
+      Kokkos::RangePolicy<TypeParam>(0, 1),
+      KOKKOS_LAMBDA(int) { KokkosIris::put(d, target.data() + 1, source.data(), n - 1, next); });
   this->m_context.barrier();
   std::size_t wrong = 0;
   for (std::size_t i = 1; i < n; ++i) wrong += target(i) != fill(this->m_previous, i - 1);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Atomics on one element: values and old values of every operation, type, order and scope, wrap-around,
-// NaN, masks, and exact results under contention of all threads of all ranks.
+// Atomics on one element: values and old values of every operation, type, order and scope,
+// wrap-around, NaN, masks, and exact results under contention of all threads of all ranks.
 
-#include <TestUtilities.hpp>
 #include <sched.h>
+#include <TestUtilities.hpp>
 
 #include <cmath>
 #include <limits>
@@ -22,12 +22,18 @@ template <class T, class... Options>
 KOKKOS_FUNCTION T apply(Op op, const DeviceContext& d, T* p, T value, int peer,
                         const Options&... options) {
   switch (op) {
-    case Op::add: return KokkosIris::atomic_add(d, p, value, peer, options...);
-    case Op::sub: return KokkosIris::atomic_sub(d, p, value, peer, options...);
-    case Op::xchg: return KokkosIris::atomic_xchg(d, p, value, peer, options...);
-    case Op::min: return KokkosIris::atomic_min(d, p, value, peer, options...);
-    case Op::max: return KokkosIris::atomic_max(d, p, value, peer, options...);
-    default: break;
+    case Op::add:
+      return KokkosIris::atomic_add(d, p, value, peer, options...);
+    case Op::sub:
+      return KokkosIris::atomic_sub(d, p, value, peer, options...);
+    case Op::xchg:
+      return KokkosIris::atomic_xchg(d, p, value, peer, options...);
+    case Op::min:
+      return KokkosIris::atomic_min(d, p, value, peer, options...);
+    case Op::max:
+      return KokkosIris::atomic_max(d, p, value, peer, options...);
+    default:
+      break;
   }
   if constexpr (std::is_integral_v<T>) {
     if (op == Op::bit_xor) return KokkosIris::atomic_xor(d, p, value, peer, options...);
@@ -43,20 +49,31 @@ T expected(Op op, T old, T value) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     switch (op) {
-      case Op::add: return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
-      case Op::sub: return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
-      case Op::bit_xor: return static_cast<T>(old ^ value);
-      case Op::bit_and: return static_cast<T>(old & value);
-      case Op::bit_or: return static_cast<T>(old | value);
-      default: break;
+      case Op::add:
+        return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
+      case Op::sub:
+        return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
+      case Op::bit_xor:
+        return static_cast<T>(old ^ value);
+      case Op::bit_and:
+        return static_cast<T>(old & value);
+      case Op::bit_or:
+        return static_cast<T>(old | value);
+      default:
+        break;
     }
   }
   switch (op) {
-    case Op::add: return old + value;
-    case Op::sub: return old - value;
-    case Op::min: return value < old ? value : old;
-    case Op::max: return old < value ? value : old;
-    default: return value;
+    case Op::add:
+      return old + value;
+    case Op::sub:
+      return old - value;
+    case Op::min:
+      return value < old ? value : old;
+    case Op::max:
+      return old < value ? value : old;
+    default:
+      return value;
   }
 }
 
@@ -101,29 +118,33 @@ class Atomics : public testing::Test {
     const int n = static_cast<int>(special.size() * special.size());
     auto words = m_context.template empty<T*>("words", n + 2);
     const Kokkos::View<T*, Kokkos::HostSpace> values("values", n), old("old", n);
-    for (const Op op : {Op::add, Op::sub, Op::xchg, Op::bit_xor, Op::bit_and, Op::bit_or, Op::min,
-                        Op::max}) {
-      if (!std::is_integral_v<T> &&
-          (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
+    for (const Op op :
+         {Op::add, Op::sub, Op::xchg, Op::bit_xor, Op::bit_and, Op::bit_or, Op::min, Op::max}) {
+      if (!std::is_integral_v<T> && (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
         continue;
       }
-      const auto start = [&](int i) { return special[static_cast<std::size_t>(i) % special.size()]; };
+      const auto start = [&](int i) {
+        return special[static_cast<std::size_t>(i) % special.size()];
+      };
       for (int i = 0; i < n; ++i) {
         words(i + 1) = start(i);
         // Another value on each rank.
         values(i) = special[(static_cast<std::size_t>(i) / special.size() +
-                             static_cast<std::size_t>(m_rank)) % special.size()];
+                             static_cast<std::size_t>(m_rank)) %
+                            special.size()];
       }
       words(0) = words(n + 1) = ::Test::poison<T>();
       m_context.barrier();
-      Kokkos::parallel_for(Kokkos::RangePolicy<ExecutionSpace>(0, n),
-                           Calls<T, Options...>{op, m_context.device(), m_next, words.data() + 1,
-                                                values, old});
+      Kokkos::parallel_for(
+          Kokkos::RangePolicy<ExecutionSpace>(0, n),
+          Calls<T, Options...>{op, m_context.device(), m_next, words.data() + 1, values, old});
       m_context.barrier();
       for (int i = 0; i < n; ++i) {
         const T value = special[(static_cast<std::size_t>(i) / special.size() +
-                                 static_cast<std::size_t>(m_previous)) % special.size()];
-        EXPECT_TRUE(::Test::same_bits(old(i), start(i))) << "operation " << int(op) << " pair " << i;
+                                 static_cast<std::size_t>(m_previous)) %
+                                special.size()];
+        EXPECT_TRUE(::Test::same_bits(old(i), start(i)))
+            << "operation " << int(op) << " pair " << i;
         EXPECT_TRUE(::Test::same_bits(words(i + 1), expected(op, start(i), value)))
             << "operation " << int(op) << ", " << start(i) << " and " << value << ": "
             << words(i + 1);
@@ -231,8 +252,10 @@ TYPED_TEST(Atomics, MaskedOutIsNotAccessed) {
       Kokkos::RangePolicy<TypeParam>(0, 10), KOKKOS_LAMBDA(int i) {
         const bool take = i % 2 == 0;
         using KokkosIris::mask;
-        old(i) = i < 5 ? KokkosIris::atomic_sub(d, &words(i), 3, next, mask(take), KokkosIris::relaxed)
-                       : KokkosIris::atomic_cas(d, &words(i), 5, 9, next, KokkosIris::acquire, mask(take));
+        old(i) =
+            i < 5
+                ? KokkosIris::atomic_sub(d, &words(i), 3, next, mask(take), KokkosIris::relaxed)
+                : KokkosIris::atomic_cas(d, &words(i), 5, 9, next, KokkosIris::acquire, mask(take));
       });
   this->m_context.barrier();
   for (int i = 0; i < 10; ++i) {
@@ -293,7 +316,8 @@ TYPED_TEST(Atomics, ContendedFloatingPointAndExchange) {
   EXPECT_EQ(total() + chain() + 1, all * (all - 1) / 2);
 }
 
-/// A lock of compare-and-exchange around plain data of another rank: acquire and release order them.
+/// A lock of compare-and-exchange around plain data of another rank: acquire and release order
+/// them.
 TYPED_TEST(Atomics, SpinLock) {
   const int n = 300;
   auto lock = this->m_context.template zeros<int>("lock");

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Atomics on blocks, by teams and from the host: every operation on views and pointers, with values or
-// one value, masks, old values, hints, orders and scopes; strided and mixed layouts. Each rank works on
-// the rank after it.
+// Atomics on blocks, by teams and from the host: every operation on views and pointers, with values
+// or one value, masks, old values, hints, orders and scopes; strided and mixed layouts. Each rank
+// works on the rank after it.
 
 #include <TestUtilities.hpp>
 #include <string>
@@ -20,20 +20,33 @@ constexpr Op all_ops[] = {Op::add,    Op::sub, Op::xchg, Op::bit_xor, Op::bit_an
 /// The value that cas compares with.
 constexpr int compared = 2;
 
-/// Calls the operation: handles (team and device context, or execution space and context, or context),
-/// then dst, values and the rest as given.
+/// Calls the operation: handles (team and device context, or execution space and context, or
+/// context), then dst, values and the rest as given.
 template <class T, class A, class Dst, class Values, class... Rest>
 KOKKOS_FUNCTION void call(Op op, const A& handles, const Dst& dst, const Values& values,
                           const Rest&... rest) {
   handles([&](const auto&... h) {
     switch (op) {
-      case Op::add: atomic_add(h..., dst, values, rest...); return;
-      case Op::sub: atomic_sub(h..., dst, values, rest...); return;
-      case Op::xchg: atomic_xchg(h..., dst, values, rest...); return;
-      case Op::min: atomic_min(h..., dst, values, rest...); return;
-      case Op::max: atomic_max(h..., dst, values, rest...); return;
-      case Op::cas: atomic_cas(h..., dst, T(compared), values, rest...); return;
-      default: break;
+      case Op::add:
+        atomic_add(h..., dst, values, rest...);
+        return;
+      case Op::sub:
+        atomic_sub(h..., dst, values, rest...);
+        return;
+      case Op::xchg:
+        atomic_xchg(h..., dst, values, rest...);
+        return;
+      case Op::min:
+        atomic_min(h..., dst, values, rest...);
+        return;
+      case Op::max:
+        atomic_max(h..., dst, values, rest...);
+        return;
+      case Op::cas:
+        atomic_cas(h..., dst, T(compared), values, rest...);
+        return;
+      default:
+        break;
     }
     if constexpr (std::is_integral_v<T>) {
       if (op == Op::bit_xor) atomic_xor(h..., dst, values, rest...);
@@ -48,21 +61,33 @@ T expected(Op op, T old, T value) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     switch (op) {
-      case Op::add: return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
-      case Op::sub: return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
-      case Op::bit_xor: return old ^ value;
-      case Op::bit_and: return old & value;
-      case Op::bit_or: return old | value;
-      default: break;
+      case Op::add:
+        return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
+      case Op::sub:
+        return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
+      case Op::bit_xor:
+        return old ^ value;
+      case Op::bit_and:
+        return old & value;
+      case Op::bit_or:
+        return old | value;
+      default:
+        break;
     }
   }
   switch (op) {
-    case Op::add: return old + value;
-    case Op::sub: return old - value;
-    case Op::min: return std::min(old, value);
-    case Op::max: return std::max(old, value);
-    case Op::cas: return old == T(compared) ? value : old;
-    default: return value;
+    case Op::add:
+      return old + value;
+    case Op::sub:
+      return old - value;
+    case Op::min:
+      return std::min(old, value);
+    case Op::max:
+      return std::max(old, value);
+    case Op::cas:
+      return old == T(compared) ? value : old;
+    default:
+      return value;
   }
 }
 
@@ -102,8 +127,8 @@ class BlockAtomics : public testing::Test {
     }
   }
 
-  /// One operation; `run(handles)` does it with `values` (or with one value, `scalar`) on dst of the
-  /// next rank. Checks dst as changed by the previous rank, all of `whole`, and the old values.
+  /// One operation; `run(handles)` does it with `values` (or with one value, `scalar`) on dst of
+  /// the next rank. Checks dst as changed by the previous rank, all of `whole`, and the old values.
   template <class T, Level level, class Whole, class Dst, class Values, class Mask, class Old,
             class Run>
   void check(At<level> where, Op op, bool scalar, bool masked, bool keeps_old, const Whole& whole,
@@ -123,11 +148,12 @@ class BlockAtomics : public testing::Test {
     for (std::size_t i = 0; i < ::Test::count(dst); ++i) {
       const bool selected = !masked || ::Test::element(mask, i) != 0;
       const T before = start_value<T>(purpose, i);
-      const T value = scalar ? T(3) : ::Test::random_value<T>(::Test::stream(m_previous, purpose), i);
+      const T value =
+          scalar ? T(3) : ::Test::random_value<T>(::Test::stream(m_previous, purpose), i);
       const T want = selected ? expected(op, before, value) : before;
       ASSERT_TRUE(::Test::same_bits(::Test::element(dst, i), want))
-          << "operation " << int(op) << " level " << int(level) << " scalar " << scalar << " masked "
-          << masked << " element " << i;
+          << "operation " << int(op) << " level " << int(level) << " scalar " << scalar
+          << " masked " << masked << " element " << i;
       const T want_old = keeps_old && selected ? before : ::Test::poison<T>();
       ASSERT_TRUE(::Test::same_bits(::Test::element(old, i), want_old))
           << "old value, operation " << int(op) << " level " << int(level) << " element " << i;
@@ -149,8 +175,7 @@ class BlockAtomics : public testing::Test {
     const int next = m_next;
     // Every kernel below costs compile time, so not every level has every combination.
     for (const Op op : all_ops) {
-      if (!std::is_integral_v<T> &&
-          (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
+      if (!std::is_integral_v<T> && (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
         continue;
       }
       check<T>(At<Level::team>(), op, false, false, false, whole, dst, values, mask, old,
@@ -184,7 +209,8 @@ TYPED_TEST(BlockAtomics, RankOne) {
     auto whole = this->m_context.template empty<T*>("whole", n + 5);
     const Kokkos::View<T*, TypeParam> values("values", n), old("old", n);
     const Kokkos::View<bool*, TypeParam> mask("mask", n);
-    this->template exercise<T>(whole, subview(whole.view(), std::pair(2, n + 2)), values, mask, old);
+    this->template exercise<T>(whole, subview(whole.view(), std::pair(2, n + 2)), values, mask,
+                               old);
   };
   exercise(int(), 0);
   exercise(int(), 1);
@@ -224,10 +250,11 @@ TYPED_TEST(BlockAtomics, Pointers) {
     this->template check<long>(
         At<Level::team>(), op, false, false, true, whole, block, values, mask, old,
         [=](const auto& h) { call<long>(op, h, dst, source, count, next, old_values(old)); });
-    this->template check<long>(
-        At<Level::team>(), op, true, true, false, whole, block, values, mask, old, [=](const auto& h) {
-          call<long>(op, h, dst, 3, count, next, KokkosIris::mask(mask), relaxed);
-        });
+    this->template check<long>(At<Level::team>(), op, true, true, false, whole, block, values, mask,
+                               old, [=](const auto& h) {
+                                 call<long>(op, h, dst, 3, count, next, KokkosIris::mask(mask),
+                                            relaxed);
+                               });
   }
 }
 
@@ -242,8 +269,9 @@ TYPED_TEST(BlockAtomics, Hints) {
   const int next = this->m_next;
   const auto all_operations = [&](auto level) {
     for (const Op op : {Op::add, Op::xchg, Op::max, Op::cas}) {
-      this->template check<float>(level, op, false, false, false, whole, block, values, mask, old,
-                                  [=](const auto& h) { call<float>(op, h, block, values, next, hint<4>); });
+      this->template check<float>(
+          level, op, false, false, false, whole, block, values, mask, old,
+          [=](const auto& h) { call<float>(op, h, block, values, next, hint<4>); });
       this->template check<float>(level, op, true, true, true, whole, block, values, mask, old,
                                   [=](const auto& h) {
                                     call<float>(op, h, block, 3, next, hint<32>, relaxed,
@@ -290,7 +318,8 @@ TYPED_TEST(BlockAtomics, Misuse) {
          "rank " + std::to_string(this->m_size));
   expect([&] { atomic_sub(TypeParam(), context, local, 1, 0); }, "atomic_sub", "local", "heap");
   expect([&] { atomic_xor(context, a, other, 0); }, "atomic_xor", "other", "4 x 4");
-  expect([&] { atomic_min(context, a, 1, 0, KokkosIris::mask(mask)); }, "atomic_min", "mask", "3 x 5");
+  expect([&] { atomic_min(context, a, 1, 0, KokkosIris::mask(mask)); }, "atomic_min", "mask",
+         "3 x 5");
   expect([&] { atomic_xchg(context, a, 1, 0, old_values(other)); }, "atomic_xchg", "old_values");
   expect([&] { atomic_cas(context, a, other, 1, 0); }, "atomic_cas", "compare");
   context.barrier();

@@ -21,7 +21,8 @@ constexpr unsigned char sentinel = 0x5c;
 /// nothing around them has changed.
 template <class Move>
 void check_move(std::size_t n, std::size_t dst_offset, std::size_t src_offset, const Move& move) {
-  std::vector<unsigned char> src(n + margin + src_offset), dst(n + 3 * margin + dst_offset, sentinel);
+  std::vector<unsigned char> src(n + margin + src_offset),
+      dst(n + 3 * margin + dst_offset, sentinel);
   for (std::size_t i = 0; i < src.size(); ++i) {
     src[i] = static_cast<unsigned char>(::Test::random_bits(n, i));
   }
@@ -33,7 +34,8 @@ void check_move(std::size_t n, std::size_t dst_offset, std::size_t src_offset, c
   ASSERT_LE(to + n, dst.data() + dst.size());
   ASSERT_LE(from + n, src.data() + src.size());
   move(to, from, n);
-  ASSERT_EQ(std::memcmp(to, from, n), 0) << n << " bytes, offsets " << dst_offset << ", " << src_offset;
+  ASSERT_EQ(std::memcmp(to, from, n), 0)
+      << n << " bytes, offsets " << dst_offset << ", " << src_offset;
   for (unsigned char* p = dst.data(); p != dst.data() + dst.size(); ++p) {
     if (p < to || p >= to + n) {
       ASSERT_EQ(*p, sentinel) << n << " bytes, offsets " << dst_offset << ", " << src_offset;
@@ -51,12 +53,26 @@ void check_small_moves(const Move& move) {
 }
 
 TEST(CopyBytes, ThroughTheCaches) {
-  check_small_moves([](void* to, const void* from, std::size_t n) { Impl::copy_bytes(to, from, n); });
+  check_small_moves(
+      [](void* to, const void* from, std::size_t n) { Impl::copy_bytes(to, from, n); });
 }
 
 TEST(CopyBytes, ByWords) {
   check_small_moves(
       [](void* to, const void* from, std::size_t n) { Impl::copy_bytes_by_words(to, from, n); });
+}
+
+TEST(CopyBytes, PromisedAlignment) {
+  for (std::size_t n : {0, 16, 32, 48, 1024}) {
+    for (std::size_t to : {0, 16}) {
+      check_move(n, to, 32, [](void* to, const void* from, std::size_t n) {
+        Impl::copy_bytes_by_words<16>(to, from, n);
+      });
+      check_move(n, to, 16, [](void* to, const void* from, std::size_t n) {
+        Impl::copy_bytes<16>(to, from, n);
+      });
+    }
+  }
 }
 
 TEST(CopyBytes, ToPeer) {
@@ -76,9 +92,8 @@ TEST(CopyBytes, ToPeer) {
 
 TEST(CopyBytes, StreamedSmallBlocks) {
   // Never streamed by the library, but the function's contract has no smallest size.
-  check_small_moves([](void* to, const void* from, std::size_t n) {
-    Impl::stream_bytes_on_host(to, from, n);
-  });
+  check_small_moves(
+      [](void* to, const void* from, std::size_t n) { Impl::stream_bytes_on_host(to, from, n); });
 }
 
 TEST(CopyBytes, WordSplitCoversEveryByteOnce) {
@@ -104,21 +119,24 @@ TEST(CopyBytes, BlockCopyByWords) {
   for (std::size_t n : {0, 1, 2, 7, 16, 17, 97, 128}) {
     for (std::size_t offset = 0; offset < 5; ++offset) {
       std::vector<std::uint32_t> src(n + 8), dst(n + 16, 0xdeadbeefu);
-      for (std::size_t i = 0; i < n; ++i) src[i + 2] = static_cast<std::uint32_t>(::Test::random_bits(n, i));
+      for (std::size_t i = 0; i < n; ++i)
+        src[i + 2] = static_cast<std::uint32_t>(::Test::random_bits(n, i));
       using Copy = Impl::BlockCopy<1, std::uint32_t, Impl::StridedLoop<1, 2>>;
       const Copy copy(Impl::make_contiguous_loop<2>(n), dst.data() + offset, src.data() + 2,
                       Impl::Destination::own, Impl::Grain::words);
       for (std::size_t unit = copy.units(); unit > 0; --unit) copy(unit - 1, unit);
       for (std::size_t i = 0; i < dst.size(); ++i) {
         const bool inside = i >= offset && i < offset + n;
-        ASSERT_EQ(dst[i], inside ? src[i - offset + 2] : 0xdeadbeefu) << n << " " << offset << " " << i;
+        ASSERT_EQ(dst[i], inside ? src[i - offset + 2] : 0xdeadbeefu)
+            << n << " " << offset << " " << i;
       }
     }
   }
 }
 
 TEST(StridedLoop, ContiguousOperandsBecomeOneRow) {
-  const Kokkos::View<int***, Kokkos::LayoutLeft, Kokkos::HostSpace> a("a", 3, 4, 5), b("b", 3, 4, 5);
+  const Kokkos::View<int***, Kokkos::LayoutLeft, Kokkos::HostSpace> a("a", 3, 4, 5),
+      b("b", 3, 4, 5);
   const auto loop = Impl::make_strided_loop(a, b);
   EXPECT_EQ(loop.dims, 1);
   EXPECT_EQ(loop.total, 60u);
@@ -163,7 +181,8 @@ TEST(StridedLoop, OffsetsAbove32Bits) {
   const View view(&byte, Kokkos::LayoutStride(rows, stride, 2, std::size_t(1)));
   const auto loop = Impl::make_strided_loop(view, view);
   std::vector<std::size_t> offsets;
-  loop.for_rows(0, loop.total, [&](const std::size_t(&at)[2], std::size_t) { offsets.push_back(at[0]); });
+  loop.for_rows(0, loop.total,
+                [&](const std::size_t(&at)[2], std::size_t) { offsets.push_back(at[0]); });
   EXPECT_EQ(offsets, (std::vector<std::size_t>{0, stride, 2 * stride}));
 }
 

@@ -298,6 +298,40 @@ TEST(HostCopyEngine, ProxyProgressesAlone) {
   EXPECT_LT(double(std::clock() - before) / CLOCKS_PER_SEC, 0.05);
 }
 
+/// Threads that submit, help and leave at any moment never leave a copy to a sleeping proxy: all
+/// are carried out although in the end nobody waits in the engine.
+TEST(HostCopyEngine, NoCopyIsForgotten) {
+  auto context = ::Test::make_context();
+  HostCopyEngine engine(0, 1, 4);
+  const DeviceContext d = with_queues(context, engine.queues());
+  std::uint64_t word = 0;
+  std::vector<char> source(20000, 'x'), destination(20000);
+  CopyWork large;
+  large.destination = destination.data();
+  large.source = source.data();
+  large.width = source.size();
+  large.signal = &word;
+  large.signal_value = 1;
+  large.signal_action = CopySignal::add;
+  constexpr int rounds = 300;
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    std::thread both([&] {
+      submit(d, 0, large);
+      submit(d, 0, adds_to(word, 1));
+    });
+    std::thread small([&] { submit(d, 0, adds_to(word, 1)); });
+    KokkosIris::quiet(d, 0);
+    submit(d, 0, round % 2 == 0 ? large : adds_to(word, 1));
+    both.join();
+    small.join();
+    const auto start = std::chrono::steady_clock::now();
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 4 * round) {
+      ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+      std::this_thread::yield();
+    }
+  }
+}
+
 TEST(HostCopyEngine, DestructionFinishesSubmittedWork) {
   auto context = ::Test::make_context();
   for (int round = 0; round < 200; ++round) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Signals, waits, tests, puts with a signal and the barrier inside kernels, at every level; give-up after
-// a time-out and use after it. Rank r signals rank r + 1. (What they order: Test_MemoryModel.cpp.)
+// Signals, waits, tests, puts with a signal and the barrier inside kernels, at every level; give-up
+// after a time-out and use after it. Rank r signals rank r + 1. (What they order:
+// Test_MemoryModel.cpp.)
 
 #include <TestUtilities.hpp>
 #include <string>
@@ -125,9 +126,9 @@ TYPED_TEST(Signal, AnyAndAllByThread) {
     if (!barrier(d)) return;
     signal(d, &words(2), 7, signal_set, next);
     if (!wait_until(d, &words(2), eq, 7)) return;
-    index(1) = wait_any(d, w, 6, eq, 7);                     // the lowest now
-    index(2) = wait_any(d, w, 6, eq, 7, mask.data());        // word 2 does not count
-    index(3) = wait_any(d, w, 6, eq, 7, none.data());        // none counts: at once
+    index(1) = wait_any(d, w, 6, eq, 7);               // the lowest now
+    index(2) = wait_any(d, w, 6, eq, 7, mask.data());  // word 2 does not count
+    index(3) = wait_any(d, w, 6, eq, 7, none.data());  // none counts: at once
     index(4) = wait_any(d, w, 0, eq, 7);
     index(5) = test_any(d, w, 6, gt, 7);
     if (!barrier(d)) return;
@@ -168,7 +169,8 @@ TYPED_TEST(Signal, Team) {
     Kokkos::deep_copy(right, 0);
     if (round % 5 == this->m_rank) ::Test::delay(2);
     this->by_team(KOKKOS_LAMBDA(const typename TestFixture::Team& team, const DeviceContext& d) {
-      put_signal(team, d, data.data(), source.data(), std::size_t(n), &words(0), g, signal_set, next);
+      put_signal(team, d, data.data(), source.data(), std::size_t(n), &words(0), g, signal_set,
+                 next);
       put_signal(team, d, view_data, view_source, &words(1), 1, signal_add, next);
       int points = wait_until(team, d, &words(0), reached, g) ? 1 : 0;
       points += wait_any(team, d, words.data(), 4, eq, g, mask.data()) == 1 ? 10 : 0;
@@ -244,9 +246,11 @@ TYPED_TEST(Signal, Misuse) {
   expect([&] { signal(context, word, 1, signal_set, this->m_size); }, "signal", rank);
   expect([&] { signal(context, local, 1, signal_set, 0); }, "signal", "local", "heap");
   expect([&] { signal(context, local.data(), 1, signal_add, 0); }, "signal", "flag", "heap");
-  expect([&] { put_signal(context, data, source, word, 1, signal_set, 0); }, "put_signal", "4", "5");
+  expect([&] { put_signal(context, data, source, word, 1, signal_set, 0); }, "put_signal", "4",
+         "5");
   expect([&] { put_signal(context, data, data, local, 1, signal_set, 0); }, "put_signal", "local");
-  expect([&] { put_signal(context, data, data, word, 1, signal_set, -1); }, "put_signal", "rank -1");
+  expect([&] { put_signal(context, data, data, word, 1, signal_set, -1); }, "put_signal",
+         "rank -1");
   expect([&] { wait_until(context, local, eq, 0); }, "wait_until", "local", "heap");
   expect([&] { test(context, local.data(), eq, 0); }, "test", "heap");
   expect([&] { wait_any(context, locals, eq, 0); }, "wait_any", "locals", "heap");
@@ -295,12 +299,12 @@ TYPED_TEST(Signal, BarrierTimeOut) {
         KOKKOS_LAMBDA(int) { result() = barrier(d) ? 1 : 2; });
     EXPECT_EQ(result(), 2);
   }
-  ::Test::expect_error(ErrorCode::timeout, [&] { context.barrier(); }, "0.3 s");
+  ::Test::expect_error(
+      ErrorCode::timeout, [&] { context.barrier(); }, "0.3 s");
   // The counters are brought in line when the ranks meet again.
   context.barrier();
   Kokkos::parallel_for(
-      Kokkos::RangePolicy<TypeParam>(0, 1),
-      KOKKOS_LAMBDA(int) { result() = barrier(d) ? 1 : 2; });
+      Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) { result() = barrier(d) ? 1 : 2; });
   EXPECT_EQ(result(), 1);
   context.barrier();
 }
@@ -322,17 +326,19 @@ TYPED_TEST(Signal, TimeOut) {
       });
   EXPECT_EQ(result(), 2);
   const auto timeout = ErrorCode::timeout;
-  ::Test::expect_error(timeout, [&] { wait_until(context, word, eq, 1); }, "KOKKOSIRIS_TIMEOUT");
+  ::Test::expect_error(
+      timeout, [&] { wait_until(context, word, eq, 1); }, "KOKKOSIRIS_TIMEOUT");
   // The reason is thrown once; until the ranks have met nothing can be waited for.
   const auto unsettled = ErrorCode::peer_failed;
-  ::Test::expect_error(unsettled, [&] { wait_any(context, words, eq, 1); }, "collective");
-  ::Test::expect_error(unsettled, [&] { wait_all(context, words, eq, 1); }, "collective");
+  ::Test::expect_error(
+      unsettled, [&] { wait_any(context, words, eq, 1); }, "collective");
+  ::Test::expect_error(
+      unsettled, [&] { wait_all(context, words, eq, 1); }, "collective");
   context.barrier();
   signal(context, word, 1, signal_set, (this->m_rank + 1) % this->m_size);
   wait_until(context, word, eq, 1);
   Kokkos::parallel_for(
-      Kokkos::RangePolicy<TypeParam>(0, 1),
-      KOKKOS_LAMBDA(int) { result() = barrier(d) ? 1 : 2; });
+      Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) { result() = barrier(d) ? 1 : 2; });
   EXPECT_EQ(result(), 1);
   context.barrier();
 }

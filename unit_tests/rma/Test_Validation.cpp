@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What builds with KokkosIris_ENABLE_VALIDATION catch inside kernels. Each check ends the program, so
-// each runs in a child process.
-// ranks: 1
+// What builds with KokkosIris_ENABLE_VALIDATION catch inside kernels. Each check ends the program,
+// so each runs in a child process. ranks: 1
 
 #include <TestUtilities.hpp>
 
@@ -48,7 +47,8 @@ TEST_F(Validation, RanksOutsideTheContext) {
 
 TEST_F(Validation, PromisedAlignment) {
   const double source[8] = {};
-  EXPECT_DEATH(put(m_device, m_view.data() + 1, source, 4, 0, aligned<64>), "promised an alignment");
+  EXPECT_DEATH(put(m_device, m_view.data() + 1, source, 4, 0, aligned<64>),
+               "promised an alignment");
   EXPECT_DEATH(put(m_device, m_view.data(), m_view.data() + 8, 3, 0, aligned<16>),
                "promised an alignment");
 }
@@ -78,10 +78,12 @@ TEST_F(Validation, Hints) {
   const auto at = [=](std::size_t first, std::size_t n) {
     return Kokkos::subview(view.view(), std::pair(first, first + n));
   };
-  EXPECT_DEATH(by_team([=](const SerialTeam& team) { atomic_add(team, d, at(1, 8), 1.0, 0, hint<4>); }),
-               "hint<N>");
-  EXPECT_DEATH(by_team([=](const SerialTeam& team) { atomic_add(team, d, at(0, 6), 1.0, 0, hint<4>); }),
-               "hint<N>");
+  EXPECT_DEATH(
+      by_team([=](const SerialTeam& team) { atomic_add(team, d, at(1, 8), 1.0, 0, hint<4>); }),
+      "hint<N>");
+  EXPECT_DEATH(
+      by_team([=](const SerialTeam& team) { atomic_add(team, d, at(0, 6), 1.0, 0, hint<4>); }),
+      "hint<N>");
   by_team([=](const SerialTeam& team) { atomic_add(team, d, at(4, 8), 1.0, 0, hint<4>); });
   EXPECT_EQ(m_view(4), 1.0);
 }

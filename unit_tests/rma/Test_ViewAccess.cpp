@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// get, put, copy, load and store of Views: ranks 0 to 8, mixed layouts, strided subviews, masks with
-// holes; by threads, by teams and from the host. Every rank works on the rank after it.
+// get, put, copy, load and store of Views: ranks 0 to 8, mixed layouts, strided subviews, masks
+// with holes; by threads, by teams and from the host. Every rank works on the rank after it.
 
 #include <TestUtilities.hpp>
 #include <string>
@@ -39,7 +39,8 @@ struct Operation {
   int m_rank, m_size;
   T m_value;
 
-  /// put, get and copy exist at all levels. Whoever does it, data go from a rank to the one after it.
+  /// put, get and copy exist at all levels. Whoever does it, data go from a rank to the one after
+  /// it.
   template <class... Handles>
   KOKKOS_FUNCTION void operator()(const Handles&... handles) const {
     const int next = (m_rank + 1) % m_size, after = (m_rank + 2) % m_size;
@@ -57,7 +58,8 @@ struct Operation {
         if (m_masked) KokkosIris::copy(handles..., m_dst, m_src, next, after, m_mask);
         if (!m_masked) KokkosIris::copy(handles..., m_dst, m_src, next, after);
         break;
-      default: load_or_store(handles...);
+      default:
+        load_or_store(handles...);
     }
   }
 
@@ -102,16 +104,20 @@ class ViewAccess : public testing::Test {
             Kokkos::TeamPolicy<ExecutionSpace>(1, team_size),
             KOKKOS_LAMBDA(const Team& team) { call(team, d); });
         break;
-      case Level::host: call(ExecutionSpace(), m_context); break;
-      case Level::host_default: call(m_context); break;
+      case Level::host:
+        call(ExecutionSpace(), m_context);
+        break;
+      case Level::host_default:
+        call(m_context);
+        break;
     }
   }
 
-  /// One operation between symmetric views of the same extents, `dst` being a part of `whole`. Nothing
-  /// else of `whole`, and no masked-out element, may change.
+  /// One operation between symmetric views of the same extents, `dst` being a part of `whole`.
+  /// Nothing else of `whole`, and no masked-out element, may change.
   template <class Whole, class Dst, class Src, class Mask>
-  void check(Level level, Kind kind, bool masked, const Whole& whole, const Dst& dst, const Src& src,
-             const Mask& mask) {
+  void check(Level level, Kind kind, bool masked, const Whole& whole, const Dst& dst,
+             const Src& src, const Mask& mask) {
     using T = typename Dst::non_const_value_type;
     const int purpose = ++m_purpose;
     const auto value = [](int rank, int purpose) {
@@ -205,9 +211,11 @@ TYPED_TEST(ViewAccess, RankTwoPadded) {
   auto dst = this->m_context.template empty<float**, LayoutRight>("dst", 9, 40);
   auto src = this->m_context.template empty<float**, LayoutRight>("src", 12, 33);
   const auto part = subview(dst.view(), std::pair(1, 8), std::pair(5, 36));
-  this->template exercise<char**>(dst, part, subview(src.view(), std::pair(3, 10), std::pair(1, 32)));
+  this->template exercise<char**>(dst, part,
+                                  subview(src.view(), std::pair(3, 10), std::pair(1, 32)));
   auto other = this->m_context.template empty<float**, LayoutLeft>("other", 10, 33);
-  this->template exercise<char**>(dst, part, subview(other.view(), std::pair(2, 9), std::pair(2, 33)));
+  this->template exercise<char**>(dst, part,
+                                  subview(other.view(), std::pair(2, 9), std::pair(2, 33)));
 }
 
 TYPED_TEST(ViewAccess, StaticExtentsAndHalves) {
@@ -223,7 +231,8 @@ TYPED_TEST(ViewAccess, RankThreeAndFour) {
   this->template exercise<bool***>(a, pa, subview(b.view(), std::pair(2, 5), ALL, std::pair(0, 5)));
   auto c = this->m_context.template empty<int****, LayoutLeft>("c", 3, 4, 5, 6);
   auto e = this->m_context.template empty<int****, LayoutRight>("e", 3, 4, 5, 6);
-  this->template exercise<bool****>(c, subview(c.view(), ALL, std::pair(1, 3), ALL, std::pair(1, 6)),
+  this->template exercise<bool****>(c,
+                                    subview(c.view(), ALL, std::pair(1, 3), ALL, std::pair(1, 6)),
                                     subview(e.view(), ALL, std::pair(0, 2), ALL, std::pair(0, 5)));
   // A slice through the middle dimension.
   this->template exercise<bool**>(c, subview(c.view(), ALL, 2, std::pair(1, 4), 3),
@@ -270,7 +279,8 @@ TYPED_TEST(ViewAccess, LocalAndConstSources) {
 TYPED_TEST(ViewAccess, LoadOneValueFromTheHost) {
   auto value = this->m_context.template full<int>("value", 100 + this->m_rank);
   EXPECT_EQ(KokkosIris::load(this->m_context, value, this->m_next), 100 + this->m_next);
-  EXPECT_EQ(KokkosIris::load(TypeParam(), this->m_context, value, this->m_rank), 100 + this->m_rank);
+  EXPECT_EQ(KokkosIris::load(TypeParam(), this->m_context, value, this->m_rank),
+            100 + this->m_rank);
 }
 
 /// A promise of alignment on rows of views.
@@ -297,14 +307,16 @@ TYPED_TEST(ViewAccess, PromisedAlignment) {
   this->m_context.barrier();
   for (std::size_t i = 0; i < 6; ++i) {
     for (std::size_t j = 0; j < 32; ++j) {
-      const float want = j < 16 ? ::Test::poison<float>()
-                                : ::Test::random_value<float>(::Test::stream(this->m_previous), i * 64 + j);
+      const float want =
+          j < 16 ? ::Test::poison<float>()
+                 : ::Test::random_value<float>(::Test::stream(this->m_previous), i * 64 + j);
       EXPECT_TRUE(::Test::same_bits(dst(i, j), want)) << i << " " << j;
     }
   }
 }
 
-/// Misuse is an error that names operation, label and sizes, before anything is done; local to the rank.
+/// Misuse is an error that names operation, label and sizes, before anything is done; local to the
+/// rank.
 TYPED_TEST(ViewAccess, Misuse) {
   auto& context = this->m_context;
   const std::string rank = "rank " + std::to_string(this->m_rank);
@@ -314,22 +326,37 @@ TYPED_TEST(ViewAccess, Misuse) {
   const Kokkos::View<bool**, TypeParam> mask("mask", 3, 5);
   const auto invalid = ErrorCode::invalid_argument;
   const std::string size = std::to_string(this->m_size);
-  ::Test::expect_error(invalid, [&] { put(context, a, local, this->m_size); }, "put", rank, "rank " + size);
-  ::Test::expect_error(invalid, [&] { get(context, local, a, -1); }, "get", "rank -1");
-  ::Test::expect_error(invalid, [&] { copy(context, a, a, 0, this->m_size); }, "copy", "rank " + size);
-  ::Test::expect_error(invalid, [&] { copy(context, a, a, -2, 0); }, "copy", "rank -2");
-  ::Test::expect_error(invalid, [&] { put(context, a, b, 0); }, "put", "alpha", "beta", "3 x 4", "4 x 3");
-  ::Test::expect_error(invalid, [&] { put(TypeParam(), context, local, a, 0); }, "put", "local", "heap", "96");
-  ::Test::expect_error(invalid, [&] { get(context, a, local, 0); }, "get", "local", "heap");
-  ::Test::expect_error(invalid, [&] { copy(context, a, local, 0, 0); }, "copy", "local", "heap");
-  ::Test::expect_error(invalid, [&] { copy(context, local, a, 0, 0); }, "copy", "local", "heap");
-  ::Test::expect_error(invalid, [&] { put(context, a, local, 0, mask); }, "put", "mask", "3 x 5");
-  ::Test::expect_error(invalid, [&] { load(context, local, a, 0, mask, 1.0); }, "load", "mask", "3 x 5");
-  ::Test::expect_error(invalid, [&] { store(context, local, 1.0, 0); }, "store", "local", "heap");
-  ::Test::expect_error(invalid, [&] { store(context, a, 1.0, 0, mask); }, "store", "mask", "3 x 5");
-  ::Test::expect_error(invalid, [&] { store(context, a, 1.0, 99); }, "store", "rank 99");
+  ::Test::expect_error(
+      invalid, [&] { put(context, a, local, this->m_size); }, "put", rank, "rank " + size);
+  ::Test::expect_error(
+      invalid, [&] { get(context, local, a, -1); }, "get", "rank -1");
+  ::Test::expect_error(
+      invalid, [&] { copy(context, a, a, 0, this->m_size); }, "copy", "rank " + size);
+  ::Test::expect_error(
+      invalid, [&] { copy(context, a, a, -2, 0); }, "copy", "rank -2");
+  ::Test::expect_error(
+      invalid, [&] { put(context, a, b, 0); }, "put", "alpha", "beta", "3 x 4", "4 x 3");
+  ::Test::expect_error(
+      invalid, [&] { put(TypeParam(), context, local, a, 0); }, "put", "local", "heap", "96");
+  ::Test::expect_error(
+      invalid, [&] { get(context, a, local, 0); }, "get", "local", "heap");
+  ::Test::expect_error(
+      invalid, [&] { copy(context, a, local, 0, 0); }, "copy", "local", "heap");
+  ::Test::expect_error(
+      invalid, [&] { copy(context, local, a, 0, 0); }, "copy", "local", "heap");
+  ::Test::expect_error(
+      invalid, [&] { put(context, a, local, 0, mask); }, "put", "mask", "3 x 5");
+  ::Test::expect_error(
+      invalid, [&] { load(context, local, a, 0, mask, 1.0); }, "load", "mask", "3 x 5");
+  ::Test::expect_error(
+      invalid, [&] { store(context, local, 1.0, 0); }, "store", "local", "heap");
+  ::Test::expect_error(
+      invalid, [&] { store(context, a, 1.0, 0, mask); }, "store", "mask", "3 x 5");
+  ::Test::expect_error(
+      invalid, [&] { store(context, a, 1.0, 99); }, "store", "rank 99");
   const Kokkos::View<double, TypeParam> one("one");
-  ::Test::expect_error(invalid, [&] { load(context, one, 0); }, "load", "one", "heap");
+  ::Test::expect_error(
+      invalid, [&] { load(context, one, 0); }, "load", "one", "heap");
   context.barrier();  // still usable
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(::Test::element(a, i), 0.0);
 }
