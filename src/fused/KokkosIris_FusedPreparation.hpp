@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <core/KokkosIris_Concurrency.hpp>
 #include <exception>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_FusedWorkspace.hpp>
@@ -37,17 +38,6 @@ auto team_size() {
     return 1;
   else
     return Kokkos::AUTO;
-}
-
-/// Threads, or teams of a device, that run at once. Where Kokkos has its deprecated code, OpenMP's
-/// concurrency() is a static function that means the default instance unless it is given another.
-template <class ExecutionSpace>
-std::int64_t concurrency_of(const ExecutionSpace& exec) {
-  if constexpr (requires { ExecutionSpace::concurrency(exec); }) {
-    return ExecutionSpace::concurrency(exec);
-  } else {
-    return exec.concurrency();
-  }
 }
 
 /// Memory that an engine needs and the sizes that it prefers.

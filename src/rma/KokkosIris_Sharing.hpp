@@ -12,6 +12,7 @@
 #define KOKKOSIRIS_SHARING_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_Concurrency.hpp>
 #include <cstddef>
 #include <rma/KokkosIris_StridedLoop.hpp>
 
@@ -86,7 +87,7 @@ void share_over_space(const ExecutionSpace& exec, const char* label, std::size_t
   if (n == 0) return;
   std::size_t parts = n;
   if constexpr (Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible) {
-    const auto threads = static_cast<std::size_t>(exec.concurrency());
+    const auto threads = static_cast<std::size_t>(concurrency_of(exec));
     const std::size_t useful = (n + elements_worth_a_thread - 1) / elements_worth_a_thread;
     parts = useful < threads ? useful : threads;
   }

@@ -5,6 +5,9 @@
 // after it and checks what the rank before it did; all ranks hold different random data.
 
 #include <TestUtilities.hpp>
+#include <functional>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -31,8 +34,6 @@ bool same(const T& a, const T& b) {
 
 constexpr std::size_t block_sizes[] = {0, 1, 2, 3, 13, 64, 127, 1009, 4096};
 constexpr std::size_t guard = 17;
-/// Elements of one block with sentinels around it; offsets make every alignment of T.
-constexpr std::size_t block_capacity = 4096 + 2 * guard + 16;
 
 template <class ExecutionSpace>
 class Access : public testing::Test {
@@ -57,8 +58,8 @@ class Access : public testing::Test {
  public:
   template <class T>
   void scalars();
-  template <class T, class Mover>
-  void blocks(const Mover& move);
+  template <class T>
+  void blocks(const std::function<void(T*, const T*, std::size_t)>& move);
 };
 
 TYPED_TEST_SUITE(Access, ::Test::ExecutionSpaces, ::Test::ExecutionSpaceNames);
@@ -117,34 +118,38 @@ TYPED_TEST(Access, LoadAndStore) {
   AllTypes::for_each([this](auto type) { this->template scalars<decltype(type)>(); });
 }
 
-/// Calls move(dst, dst_peer, src, src_peer, n) for blocks of all sizes at odd offsets: my source
-/// goes to the next rank's target. Checks every element, and the sentinels around the block.
+/// Calls move(dst, src, n) for blocks of all sizes at several offsets, each with room of its own: my
+/// source goes to the next rank's target. Checks every element, and the sentinels around the blocks.
 template <class ExecutionSpace>
-template <class T, class Mover>
-void Access<ExecutionSpace>::blocks(const Mover& move) {
-  auto source = m_context.template empty<T*>("source", block_capacity);
-  auto target = m_context.template empty<T*>("target", block_capacity);
-  const T untouched = ::Test::poison<T>();
-  int round = 0;
+template <class T>
+void Access<ExecutionSpace>::blocks(
+    const std::function<void(T*, const T*, std::size_t)>& move) {
+  constexpr std::pair<std::size_t, std::size_t> offsets[] = {{0, 0}, {1, 3}, {2, 2}, {3, 8}};
+  std::size_t capacity = guard;
+  for (const std::size_t n : block_sizes) capacity += std::size(offsets) * (n + 3 + guard);
+  auto source = m_context.template empty<T*>("source", capacity + 8);
+  auto target = m_context.template empty<T*>("target", capacity);
+  ::Test::random_fill(source, ::Test::stream(m_rank));
+  ::Test::poison_fill(target);
+  m_context.barrier();
+  std::vector<long> origin(capacity, -1);  // element of the source that belongs here
+  std::size_t at = guard;
   for (const std::size_t n : block_sizes) {
-    for (const auto& [to, from] :
-         {std::pair(0, 0), std::pair(1, 3), std::pair(2, 2), std::pair(3, 8)}) {
-      ++round;
-      ::Test::random_fill(source, ::Test::stream(m_rank, round));
-      ::Test::poison_fill(target);
-      m_context.barrier();
-      move(target.data() + guard + to, source.data() + from, n);
-      m_context.barrier();
-      const auto expected = ::Test::stream(m_previous, round);
-      for (std::size_t i = 0; i < n + 2 * guard + 8; ++i) {
-        const bool inside = i >= guard + to && i < guard + to + n;
-        const T want =
-            inside ? ::Test::random_value<T>(expected, i - guard - to + from) : untouched;
-        ASSERT_TRUE(same(target(i), want))
-            << "n = " << n << ", offsets " << to << ", " << from << ", element " << i;
-      }
+    for (const auto& [to, from] : offsets) {
+      move(target.data() + at + to, source.data() + at + from, n);
+      for (std::size_t i = 0; i < n; ++i) origin[at + to + i] = static_cast<long>(at + from + i);
+      at += n + 3 + guard;
     }
   }
+  m_context.barrier();
+  const T untouched = ::Test::poison<T>();
+  for (std::size_t i = 0; i < capacity; ++i) {
+    const T want = origin[i] < 0 ? untouched
+                                 : ::Test::random_value<T>(::Test::stream(m_previous),
+                                                           static_cast<std::uint64_t>(origin[i]));
+    ASSERT_TRUE(same(target(i), want)) << "element " << i << ", from " << origin[i];
+  }
+  m_context.barrier();
 }
 
 TYPED_TEST(Access, PutByThread) {

@@ -6,6 +6,7 @@
 // works on the rank after it.
 
 #include <TestUtilities.hpp>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +135,13 @@ class BlockAtomics : public testing::Test {
   void check(At<level> where, Op op, bool scalar, bool masked, bool keeps_old, const Whole& whole,
              const Dst& dst, const Values& values, const Mask& mask, const Old& old,
              const Run& run) {
+    check_launch<T>([&] { at(where, run); }, int(level), op, scalar, masked, keeps_old, whole, dst,
+                    values, mask, old);
+  }
+  template <class T, class Whole, class Dst, class Values, class Mask, class Old>
+  void check_launch(const std::function<void()>& launch, int level, Op op, bool scalar, bool masked,
+                    bool keeps_old, const Whole& whole, const Dst& dst, const Values& values,
+                    const Mask& mask, const Old& old) {
     const int purpose = ++m_purpose;
     ::Test::poison_fill(whole);
     ::Test::random_fill(values, ::Test::stream(m_rank, purpose));
@@ -142,7 +150,7 @@ class BlockAtomics : public testing::Test {
     }
     ::Test::poison_fill(old);
     m_context.barrier();
-    at(where, run);
+    launch();
     m_context.barrier();
     std::size_t intact = 0;
     for (std::size_t i = 0; i < ::Test::count(dst); ++i) {
@@ -152,11 +160,11 @@ class BlockAtomics : public testing::Test {
           scalar ? T(3) : ::Test::random_value<T>(::Test::stream(m_previous, purpose), i);
       const T want = selected ? expected(op, before, value) : before;
       ASSERT_TRUE(::Test::same_bits(::Test::element(dst, i), want))
-          << "operation " << int(op) << " level " << int(level) << " scalar " << scalar
+          << "operation " << int(op) << " level " << level << " scalar " << scalar
           << " masked " << masked << " element " << i;
       const T want_old = keeps_old && selected ? before : ::Test::poison<T>();
       ASSERT_TRUE(::Test::same_bits(::Test::element(old, i), want_old))
-          << "old value, operation " << int(op) << " level " << int(level) << " element " << i;
+          << "old value, operation " << int(op) << " level " << level << " element " << i;
     }
     for (std::size_t i = 0; i < ::Test::count(whole); ++i) {
       intact += ::Test::same_bits(::Test::element(whole, i), ::Test::poison<T>());
