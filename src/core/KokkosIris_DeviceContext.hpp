@@ -11,6 +11,7 @@
 #include <core/KokkosIris_Config.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosIris {
 namespace Impl {

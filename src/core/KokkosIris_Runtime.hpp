@@ -47,7 +47,11 @@ class Runtime {
   int spins() const { return m_spins; }
   /// Changes with every recovery: what relied on counters from before must be prepared anew.
   std::uint64_t epoch() const { return m_epoch; }
+  /// Number of the last collective call; while catching up, of the one that may have been missed.
+  std::uint64_t calls() const { return m_generation; }
+  /// Not 0 while an error is pending; for kernels, which give up their waits then.
   const std::uint32_t* abort_word() const;
+  /// What rank `rank` shows to the others, as mapped here.
   ControlBlock& control(int rank) const {
     return *static_cast<ControlBlock*>(m_segments[static_cast<std::size_t>(rank)].data());
   }

@@ -31,9 +31,9 @@ class SharedSegment {
   /// Collective: creates a zeroed segment of `bytes` bytes on every rank and maps the segments of
   /// all ranks; element r of the result is the segment of rank r. Descriptors travel over Unix
   /// sockets and are closed before it returns. Ranks that are threads of one process share a
-  /// mapping, which lasts until the last of them has destroyed its SharedSegment. \param label
-  /// shown as the mapping's name in /proc/<pid>/maps \throws Error on all ranks if one of them
-  /// fails
+  /// mapping, which lasts until the last of them has destroyed its SharedSegment.
+  /// \param label shown as the mapping's name in /proc/<pid>/maps
+  /// \throws Error on all ranks if one of them fails
   static std::vector<SharedSegment> create_all(Bootstrap& bootstrap, std::size_t bytes,
                                                const std::string& label);
 

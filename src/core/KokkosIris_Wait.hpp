@@ -33,10 +33,10 @@ bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* a
 /// Waits until `ready()` returns true.
 ///
 /// Called by one thread. `ready` reads the flag (once, with load_acquire) and decides by that
-/// value. \return true if ready; false if the wait was given up because a rank failed, a process is
-/// gone or
-///         the deadline passed: the caller then leaves its kernel without touching peers' memory,
-///         and the host call that launched it raises the error.
+/// value.
+/// \return true if ready; false if the wait was given up because a rank failed, a process is gone
+///         or the deadline passed: the caller then leaves its kernel without touching peers'
+///         memory, and the host call that launched it raises the error.
 template <class Ready>
 KOKKOS_INLINE_FUNCTION bool wait(const DeviceContext& context, WaitSite site, Ready&& ready) {
   const DeviceState& state = context.state();

@@ -111,7 +111,8 @@ struct FusedKernel {
   }
 
   /// Computes a tile whose final place is `out` on this rank: there at once if memory is as the
-  /// engine writes it, else in the team's buffer. \return where it is
+  /// engine writes it, else in the team's buffer.
+  /// \return where it is
   template <class Team>
   KOKKOS_FUNCTION Tile compute_in_place(const Team& team, const LoadedPanel& held,
                                         const ItemSchedule::Item& item, int owner,

@@ -40,17 +40,15 @@ auto team_size() {
     return Kokkos::AUTO;
 }
 
-/// Memory that an engine needs and the sizes that it prefers.
-struct EnginePlan {
-  std::int64_t panel_rows;
-  std::int64_t block_columns;
-  std::int64_t granularity;
+/// Local memory that an engine needs.
+struct EngineMemory {
   std::size_t panel_bytes = 0;
   std::size_t prepared_bytes = 0;
 };
 
+/// \throws std::runtime_error for a bad KOKKOSIRIS_HOST_ISA
 template <class T, bool Host>
-EnginePlan preferred_sizes(TileEngine engine, const FusedProblem& problem) {
+TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem) {
   if constexpr (Host) {
     const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
     if (engine == TileEngine::packed) {
@@ -63,27 +61,41 @@ EnginePlan preferred_sizes(TileEngine engine, const FusedProblem& problem) {
   return {2 * Engine::tile_rows, 4 * Engine::tile_cols, Engine::tile_cols};
 }
 
+/// The sizes of a call's tiles; without any if the call has a fault, which this may find.
 template <class T, bool Host>
-void add_memory(TileEngine engine, const ItemSchedule& schedule, const FusedProblem& problem,
-                EnginePlan& plan) {
+TileSizes choose_sizes(TileEngine engine, const FusedProblem& problem, const FusedConfig& config,
+                       std::string& fault) {
+  if (!fault.empty()) return {};
+  try {
+    TileSizes sizes = preferred_sizes<T, Host>(engine, problem);
+    if (config.panel_rows > 0) sizes.panel_rows = config.panel_rows;
+    if (config.block_columns > 0) sizes.block_columns = config.block_columns;
+    return sizes;
+  } catch (const std::exception& error) {
+    fault = error.what();
+    return {};
+  }
+}
+
+template <class T, bool Host>
+EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
+                       const FusedProblem& problem) {
   const std::int64_t k = problem.k();
   if constexpr (Host) {
     const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
     if (engine == TileEngine::packed) {
-      plan.panel_bytes = PackedTileEngine<T>::panel_bytes(gemm, schedule, k);
-      plan.prepared_bytes = PackedTileEngine<T>::prepared_bytes(gemm, schedule, k);
-      return;
+      return {PackedTileEngine<T>::panel_bytes(gemm, schedule, k),
+              PackedTileEngine<T>::prepared_bytes(gemm, schedule, k)};
     }
 #ifdef KOKKOSIRIS_ENABLE_BLAS
     if (engine == TileEngine::blas) {
-      plan.panel_bytes = BlasTileEngine<T>::panel_bytes(schedule, k);
-      plan.prepared_bytes = BlasTileEngine<T>::prepared_bytes(k, problem.n());
-      return;
+      return {BlasTileEngine<T>::panel_bytes(schedule, k),
+              BlasTileEngine<T>::prepared_bytes(k, problem.n())};
     }
 #endif
   }
-  plan.panel_bytes = PortableTileEngine<T>::panel_bytes(
-      schedule, k, problem.operation == FusedOperation::all_gather_matmul);
+  const bool gathers = problem.operation == FusedOperation::all_gather_matmul;
+  return {PortableTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
 }
 
 /// True if the workspace can serve calls in the context's present state.
@@ -102,12 +114,20 @@ inline bool fits(const FusedWorkspace& workspace, const FusedSignature& signatur
 /// Cuts one local allocation into the parts of a workspace.
 class LocalParts {
  public:
+  static constexpr std::size_t alignment = alignof(LocalWords);
+
+  /// \return where the part begins, counted from begin_in()
   std::size_t add(std::size_t bytes) {
     const std::size_t at = m_bytes;
-    m_bytes += (bytes + 127) / 128 * 128;
+    m_bytes += (bytes + alignment - 1) / alignment * alignment;
     return at;
   }
-  std::size_t bytes() const { return m_bytes; }
+  /// Size of the allocation: Kokkos aligns less than the parts need.
+  std::size_t bytes() const { return m_bytes + alignment; }
+  static char* begin_in(char* allocation) {
+    const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation) % alignment;
+    return allocation + (alignment - misplaced) % alignment;
+  }
 
  private:
   std::size_t m_bytes = 0;
@@ -116,7 +136,7 @@ class LocalParts {
 /// Allocates and clears the memory of a workspace. Collective.
 template <class T, bool Host, class ExecutionSpace, class MemorySpace>
 void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
-                        const FusedProblem& problem, const EnginePlan& plan,
+                        const FusedProblem& problem, const EngineMemory& memory,
                         WorkspaceState& state) {
   const ItemSchedule& schedule = state.schedule;
   const bool reduces = schedule.owners > 1;
@@ -136,16 +156,17 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   LocalParts parts;
   const std::size_t words_at = parts.add(sizeof(LocalWords));
   const std::int64_t buffers = schedule.shares_panels() ? schedule.panels : state.league;
-  const std::size_t panels_at = parts.add(plan.panel_bytes * static_cast<std::size_t>(buffers));
+  const std::size_t panels_at = parts.add(memory.panel_bytes * static_cast<std::size_t>(buffers));
   const std::size_t tiles_at =
       parts.add(static_cast<std::size_t>(2 * state.tile_bytes * state.league));
-  const std::size_t b_at = parts.add(plan.prepared_bytes);
+  const std::size_t b_at = parts.add(memory.prepared_bytes);
   std::string fault;
   Kokkos::View<char*, MemorySpace> local;
   try {
     local = Kokkos::View<char*, MemorySpace>(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"), parts.bytes());
-    fill(exec, local.data(), words_at + sizeof(LocalWords), ConstantValues<char>{0});
+    fill(exec, LocalParts::begin_in(local.data()) + words_at, sizeof(LocalWords),
+         ConstantValues<char>{0});
     fill(exec, block.data(), flag_bytes, ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
   } catch (const std::exception& error) {
@@ -155,11 +176,12 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   // Also the barrier after which the flags of all ranks are clear.
   agree_on_call(context.runtime(), state.signature, 0, fault, ErrorCode::out_of_memory);
 
-  exchange.local = reinterpret_cast<LocalWords*>(local.data() + words_at);
-  state.panels = local.data() + panels_at;
-  state.panel_bytes = static_cast<std::int64_t>(plan.panel_bytes);
-  state.tiles = local.data() + tiles_at;
-  state.prepared_b = plan.prepared_bytes > 0 ? local.data() + b_at : nullptr;
+  char* const begin = LocalParts::begin_in(local.data());
+  exchange.local = reinterpret_cast<LocalWords*>(begin + words_at);
+  state.panels = begin + panels_at;
+  state.panel_bytes = static_cast<std::int64_t>(memory.panel_bytes);
+  state.tiles = begin + tiles_at;
+  state.prepared_b = memory.prepared_bytes > 0 ? begin + b_at : nullptr;
   state.symmetric_memory = std::make_shared<decltype(block)>(block);
   state.local_memory = std::make_shared<decltype(local)>(local);
 }
@@ -179,8 +201,16 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   }
   const TileEngine engine =
       choose_engine(config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
-  const FusedSignature signature{problem.operation, problem.element, problem.m(), problem.n(),
-                                 problem.k(),       config,          engine};
+  const TileSizes sizes = choose_sizes<T, Host>(engine, problem, config, fault);
+  const FusedSignature signature{problem.operation,
+                                 problem.element,
+                                 problem.m(),
+                                 problem.n(),
+                                 problem.k(),
+                                 config,
+                                 engine,
+                                 0,
+                                 sizes};
   if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
     // The other ranks may be in the kernel already, where they would wait for this one.
     runtime.fail(ErrorCode::invalid_argument, to_string(problem.operation), fault);
@@ -192,17 +222,14 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
       config.teams > 0 ? std::min<std::int64_t>(config.teams, concurrency) : concurrency);
   const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);
 
-  EnginePlan plan = preferred_sizes<T, Host>(engine, problem);
-  if (config.panel_rows > 0) plan.panel_rows = config.panel_rows;
-  if (config.block_columns > 0) plan.block_columns = config.block_columns;
   const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
                        problem.operation == FusedOperation::matmul_reduce_scatter;
   state->signature = signature;
   state->schedule =
-      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, plan.panel_rows,
-                         plan.block_columns, plan.granularity, teams);
-  add_memory<T, Host>(engine, state->schedule, problem, plan);
-  allocate_workspace<T, Host>(exec, context, problem, plan, *state);
+      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
+                         sizes.block_columns, sizes.granularity, teams);
+  allocate_workspace<T, Host>(exec, context, problem,
+                              memory_of<T, Host>(engine, state->schedule, problem), *state);
   state->context = context.shared_state();
   state->epoch = runtime.epoch();
   return FusedWorkspace(state);

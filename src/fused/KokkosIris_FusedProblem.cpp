@@ -134,7 +134,8 @@ std::string describe(const FusedSignature& s) {
   static constexpr const char* types[] = {"double", "float", "half", "bfloat16"};
   return std::string(to_string(s.operation)) + " of M = " + std::to_string(s.m) +
          ", N = " + std::to_string(s.n) + ", K = " + std::to_string(s.k) + ", type " +
-         types[s.element & 3] + ", engine " + to_string(s.engine);
+         types[s.element & 3] + ", engine " + to_string(s.engine) + " with tiles of " +
+         std::to_string(s.sizes.panel_rows) + " x " + std::to_string(s.sizes.block_columns);
 }
 
 }  // namespace

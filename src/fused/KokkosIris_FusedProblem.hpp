@@ -46,17 +46,16 @@ std::string find_fault(const FusedProblem& problem);
 /// The axis of a bias that find_fault() has accepted.
 BiasAxis resolve_bias_axis(const FusedProblem& problem);
 
-/// The engine that serves a call. \throws Error (invalid_argument) for a bad KOKKOSIRIS_ENGINE
+/// The engine that serves a call.
 /// \param host true for host backends
-/// \param fault receives why the requested engine cannot serve, if it cannot
+/// \param fault receives why the requested engine, or KOKKOSIRIS_ENGINE, cannot serve, if so
 TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_extent,
                          std::string& fault);
 
 /// Collective: all ranks come with their signature and their fault, if they found one.
 /// \return the largest number of teams of any rank
 /// \throws Error on all ranks: (`code`) if one has a fault, (mismatch) if signatures differ; names
-/// the
-///         rank, the operation and the sizes
+///         the rank, the operation and the sizes
 std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, std::int64_t teams,
                            const std::string& fault, ErrorCode code = ErrorCode::invalid_argument);
 

@@ -48,6 +48,14 @@ enum class FusedOperation : std::int32_t {
 const char* to_string(FusedOperation operation) noexcept;
 const char* to_string(TileEngine engine) noexcept;
 
+/// Sizes of tiles: the same on all ranks, or their items would not be the same.
+struct TileSizes {
+  std::int64_t panel_rows = 0;
+  std::int64_t block_columns = 0;
+  std::int64_t granularity = 0;  ///< blocks begin at multiples of this
+  bool operator==(const TileSizes&) const = default;
+};
+
 /// What a workspace was prepared for; equal on all ranks.
 struct FusedSignature {
   FusedOperation operation;
@@ -56,6 +64,7 @@ struct FusedSignature {
   FusedConfig config;    ///< as given
   TileEngine engine;     ///< as chosen
   std::int32_t padding = 0;
+  TileSizes sizes;  ///< as chosen; the packed engine's depend on its instruction set
 
   bool operator==(const FusedSignature&) const = default;
 };

@@ -17,10 +17,9 @@
 /// M for rows() or N for cols(), is that of this rank's product and is added before the collective.
 ///
 /// \throws Error on all ranks: (invalid_argument) for illegal arguments of any rank, (mismatch) if
-/// the
-///         ranks' calls differ, (out_of_memory) if the workspace does not fit on the heap; or if a
-///         rank fails, is gone or too late. With a workspace of an earlier call, when ranks do not
-///         meet before the kernel, the others report (peer_failed) with the text of the one at
+///         the ranks' calls differ, (out_of_memory) if the workspace does not fit on the heap; or
+///         if a rank fails, is gone or too late. With a workspace of an earlier call, when ranks do
+///         not meet before the kernel, the others report (peer_failed) with the text of the one at
 ///         fault. The context stays usable as Error says.
 
 #ifndef KOKKOSIRIS_MATMUL_HPP
@@ -56,7 +55,10 @@ FusedWorkspace matmul_reduce_scatter(const ExecutionSpace& exec, Context<MemoryS
 }
 
 /// C = (A_0 A_1 ... A_{W-1}) B + bias, where A_q is rank q's shard: the product with the shards
-/// joined along K. \param c         (M, N) \param a_sharded (M, K / W), symmetric \param b (K, N)
+/// joined along K.
+/// \param c (M, N)
+/// \param a_sharded (M, K / W), symmetric
+/// \param b (K, N)
 /// \return the workspace, for later calls
 template <class ExecutionSpace, class MemorySpace, class CView, class AView, class BView>
 FusedWorkspace all_gather_matmul(const ExecutionSpace& exec, Context<MemorySpace>& context,

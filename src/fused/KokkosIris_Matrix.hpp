@@ -34,28 +34,24 @@ struct MatrixRef {
   }
 };
 
-/// Accumulator type and number of each element type that the fused operations take.
+/// Accumulator type of each element type that the fused operations take.
 template <class T>
 struct ElementTraits;
 template <>
 struct ElementTraits<double> {
   using acc_type = double;
-  static constexpr const char* name = "double";
 };
 template <>
 struct ElementTraits<float> {
   using acc_type = float;
-  static constexpr const char* name = "float";
 };
 template <>
 struct ElementTraits<half_t> {
   using acc_type = float;
-  static constexpr const char* name = "half";
 };
 template <>
 struct ElementTraits<bhalf_t> {
   using acc_type = float;
-  static constexpr const char* name = "bfloat16";
 };
 
 template <class T>

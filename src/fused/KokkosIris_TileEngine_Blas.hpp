@@ -82,7 +82,7 @@ struct BlasTileEngine {
   void compute(const Team&, const Panel& panel, int owner, std::int64_t column,
                const AccTile<Acc>& tile) const {
     const std::int64_t begin = schedule.chunk_begin(owner) + column;
-    const Acc* columns = prepared_b + begin;
+    const Acc* columns = prepared_b == nullptr ? nullptr : prepared_b + begin;  // null too if K = 0
     std::int64_t ldb = b.cols;
     if constexpr (std::is_same_v<T, Acc>) {
       if (prepared_b == nullptr) {

@@ -8,12 +8,12 @@
 /// What a tile engine is. An engine is a trivially copyable object in the kernel of a fused
 /// operation:
 /// - `TileStore`, `tile_store()`: the tile operations that go with it;
-/// - `prepare(team, teams...)`: this team's share of what all teams need (packed B, say); followed
-/// by a
-///   barrier of the league;
-/// - `load(team, buffer, shards, wait)`: makes a panel of A ready, by packing or copying it to the
-///   buffer, and returns a `Panel`. A comes in shards along K; `wait(s)` says when shard s may be
-///   read;
+/// - `prepare(team)`: this team's share of what all teams need (packed B, say); a barrier of the
+///   league follows;
+/// - `load(team, buffer, shards, wait, panel)`: makes a panel of A ready, by packing or copying it
+///   to the buffer, and sets `panel`, a `Panel`. A comes in shards along K; shard s is read after
+///   `wait(s)`. False if a wait was given up;
+/// - `loaded(buffer, rows, k)`: a panel that any team has loaded to the buffer before;
 /// - `compute(team, panel, owner, column, tile)`: tile = A panel times columns [column, column +
 ///   tile.cols) of an owner's chunk of B. Only writes the tile, in accumulator type. The team's
 ///   threads may see each other's part of the tile after a team barrier.
@@ -34,7 +34,6 @@ template <class T>
 struct PackedTileEngine {
   using Acc = acc_type_t<T>;
   using TileStore = HostTileStore<T>;
-  static constexpr const char* name = "packed";
 
   struct Panel {
     const void* packed;

@@ -22,7 +22,6 @@ template <class T>
 struct PortableTileEngine {
   using Acc = acc_type_t<T>;
   using TileStore = PortableTileStore<T>;
-  static constexpr const char* name = "portable";
 
   /// The panel where it lies, or the copy of its shards.
   using Panel = MatrixRef<const T>;

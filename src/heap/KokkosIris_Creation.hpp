@@ -120,6 +120,7 @@ std::size_t layout_bytes(const typename View::array_layout& layout) {
   bool overflow = false;
   bool none = false;
   for (std::size_t r = 0; r < View::rank(); ++r) {
+    if (layout.dimension[r] == std::numeric_limits<std::size_t>::max()) return layout.dimension[r];
     none = none || layout.dimension[r] == 0;
     overflow = __builtin_mul_overflow(bytes, layout.dimension[r], &bytes) || overflow;
   }

@@ -47,9 +47,8 @@ SymmetricHeap::SymmetricHeap(Runtime& runtime, PeerMemory& memory, std::size_t r
 
 HeapBlock SymmetricHeap::allocate(std::string_view operation, const HeapRequest& request) {
   m_runtime.enter(operation);  // so that a recovery, if there is one, lies before the question
-  m_asking = true;
+  m_asked = m_runtime.calls() + 1;
   const auto requests = m_runtime.agree(operation, request);
-  m_asking = false;
   reclaim();
   require_equal(operation, requests);
   if (m_live.size() >= max_live_allocations) {
@@ -74,14 +73,13 @@ std::optional<HeapBlock> SymmetricHeap::take(std::size_t bytes) {
 /// An allocation that was given up here while another rank completed it takes its place here, too,
 /// so that later ones get the same offsets on all ranks. Nobody here uses it.
 void SymmetricHeap::catch_up(bool missed) {
-  if (missed && m_asking) {
-    reclaim();
-    const auto requests = m_runtime.agreed<HeapRequest>();
-    if (all_equal(requests)) {
-      if (const auto block = take(requests[0].bytes)) drop(block->sequence);
-    }
-  }
-  m_asking = false;
+  const bool asked = m_asked == m_runtime.calls();
+  m_asked = 0;
+  if (!missed || !asked) return;
+  reclaim();
+  const auto requests = m_runtime.agreed<HeapRequest>();
+  if (!all_equal(requests)) return;
+  if (const auto block = take(requests[0].bytes)) drop(block->sequence);
 }
 
 void SymmetricHeap::require_equal(std::string_view operation,

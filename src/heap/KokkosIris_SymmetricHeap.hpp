@@ -50,8 +50,7 @@ class SymmetricHeap {
   SymmetricHeap(Runtime& runtime, PeerMemory& memory, std::size_t reserved, std::size_t bytes);
 
   /// Collective: a block of `bytes` bytes on every rank, not initialised.
-  /// \throws Error on all ranks: (mismatch) if the ranks ask for different things, naming all
-  /// sizes;
+  /// \throws Error on all ranks: (mismatch) if the ranks ask for different things, naming all;
   ///         (out_of_memory) if no free block is large enough, naming what is free
   HeapBlock allocate(std::string_view operation, std::size_t bytes) {
     HeapRequest request;
@@ -88,7 +87,7 @@ class SymmetricHeap {
   OffsetAllocator m_allocator;
   std::uint64_t m_sequence = 0;
   std::map<std::uint64_t, Live> m_live;
-  bool m_asking = false;              // allocate() has not learnt yet what the other ranks ask for
+  std::uint64_t m_asked = 0;          // collective call in which allocate() asked last; 0: none
   std::vector<std::uint64_t> m_seen;  // dropped entries of each rank that are accounted for
 };
 

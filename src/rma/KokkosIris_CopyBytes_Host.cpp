@@ -56,7 +56,9 @@ void stream_lines_avx512(char* dst, const char* src, std::size_t lines) {
       "vzeroupper"
       : [dst] "+r"(dst), [src] "+r"(src), [lines] "+r"(lines)
       :
-      : "xmm0", "cc", "memory");
+      // vzeroupper clears the upper parts of all these.
+      : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
 }
 
 /// True if the processor says that `rep movsb` is fast ("enhanced rep movsb").

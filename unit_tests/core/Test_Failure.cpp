@@ -86,6 +86,7 @@ TEST_F(Failure, OfAllRanksAtOnce) {
 TEST_F(Failure, IsFoundByCheck) {
   auto& runtime = m_context.runtime();
   EXPECT_NO_THROW(runtime.check("test"));
+  m_context.barrier();
   if (m_rank == 0) {
     ::Test::expect_error(
         ErrorCode::system, [&] { runtime.fail(ErrorCode::system, "test", "no luck"); }, "no luck");

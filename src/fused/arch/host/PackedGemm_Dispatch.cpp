@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <fused/arch/host/KokkosIris_PackedGemmIsa.hpp>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -74,7 +73,7 @@ CpuFeatures detect() {
   return found;
 }
 
-const CpuFeatures& features() {
+[[maybe_unused]] const CpuFeatures& features() {
   static const CpuFeatures found = detect();
   return found;
 }
@@ -87,32 +86,30 @@ struct Isa {
   const PackedGemm* (*engine)(ElementKind);
 };
 
-/// From the least to the best.
-struct IsaTable {
-#if defined(__x86_64__)
-  Isa entries[5] = {
+/// Those that the compiler could build (src/CMakeLists.txt), from the least to the best.
+const std::vector<Isa>& isas() {
+  static const std::vector<Isa> table = {
       {"generic", true, true, &packed_gemm_generic},
+#ifdef KOKKOSIRIS_HAVE_ISA_AVX2
       {"avx2", features().avx2, true, &packed_gemm_avx2},
-      {"avx512", features().avx512, true, &packed_gemm_avx512},
-      {"avx512_bf16", features().avx512_bf16, features().fast_bf16, &packed_gemm_avx512_bf16},
-      {"amx", features().amx, true, &packed_gemm_amx}};
-#else
-  Isa entries[1] = {{"generic", true, true, &packed_gemm_generic}};
 #endif
-};
-
-const IsaTable& isa_table() {
-  static const IsaTable table;
+#ifdef KOKKOSIRIS_HAVE_ISA_AVX512
+      {"avx512", features().avx512, true, &packed_gemm_avx512},
+#endif
+#ifdef KOKKOSIRIS_HAVE_ISA_AVX512_BF16
+      {"avx512_bf16", features().avx512_bf16, features().fast_bf16, &packed_gemm_avx512_bf16},
+#endif
+#ifdef KOKKOSIRIS_HAVE_ISA_AMX
+      {"amx", features().amx, true, &packed_gemm_amx},
+#endif
+  };
   return table;
 }
 
-const Isa* isas_begin() { return std::begin(isa_table().entries); }
-const Isa* isas_end() { return std::end(isa_table().entries); }
-
 std::string supported_names() {
   std::string names;
-  for (const Isa* isa = isas_begin(); isa != isas_end(); ++isa)
-    if (isa->supported) names += (names.empty() ? "" : ", ") + std::string(isa->name);
+  for (const Isa& isa : isas())
+    if (isa.supported) names += (names.empty() ? "" : ", ") + std::string(isa.name);
   return names;
 }
 
@@ -140,8 +137,8 @@ std::int64_t PackedGemm::balanced_panel_rows(std::int64_t m) const {
 
 std::vector<const PackedGemm*> packed_gemm_variants(ElementKind kind) {
   std::vector<const PackedGemm*> variants;
-  for (const Isa* isa = isas_begin(); isa != isas_end(); ++isa) {
-    const PackedGemm* engine = isa->supported ? isa->engine(kind) : nullptr;
+  for (const Isa& isa : isas()) {
+    const PackedGemm* engine = isa.supported ? isa.engine(kind) : nullptr;
     if (engine != nullptr) variants.push_back(engine);
   }
   return variants;
@@ -150,10 +147,10 @@ std::vector<const PackedGemm*> packed_gemm_variants(ElementKind kind) {
 const PackedGemm& packed_gemm(ElementKind kind, const char* isa) {
   const bool any = isa == nullptr || *isa == '\0';
   const PackedGemm* best = nullptr;
-  for (const Isa* at = isas_begin(); at != isas_end(); ++at) {
-    if (!at->supported) continue;
-    const bool named = !any && std::string(isa) == at->name;
-    const PackedGemm* engine = at->preferred || named ? at->engine(kind) : nullptr;
+  for (const Isa& one : isas()) {
+    if (!one.supported) continue;
+    const bool named = !any && std::string(isa) == one.name;
+    const PackedGemm* engine = one.preferred || named ? one.engine(kind) : nullptr;
     if (engine != nullptr) best = engine;
     if (named) return *best;
   }
