@@ -30,7 +30,6 @@ struct DeviceState {
   std::size_t bytes = 0;                      ///< size of every slab
   DeviceControl* control = nullptr;           ///< own control words, at the head of the slab
   const std::uint32_t* abort_word = nullptr;  ///< not 0: give up waiting
-  double timeout = 0.0;                       ///< seconds; 0: none
   Runtime* runtime = nullptr;                 ///< host pointer; the slow path of waits on the host
   CopyEngineQueues* queues = nullptr;         ///< rings of the copy engine
 };

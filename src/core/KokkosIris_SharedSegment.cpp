@@ -149,9 +149,10 @@ void agree_on_success(Bootstrap& bootstrap, const Failure& failure, std::size_t 
     throw_error(ErrorCode::peer_failed, bootstrap.rank(), "Context",
                 "another rank could not create or map " + size);
   }
-  throw_error(ErrorCode::out_of_memory, bootstrap.rank(), "Context",
+  const bool room = failure.rfind("ftruncate", 0) == 0 || failure.rfind("mmap", 0) == 0;
+  throw_error(room ? ErrorCode::out_of_memory : ErrorCode::system, bootstrap.rank(), "Context",
               "cannot create or map " + size + ": " + failure +
-                  "; ask for a smaller heap or raise the limits of this process");
+                  (room ? "; ask for a smaller heap or raise the limits of this process" : ""));
 }
 
 Failure create_memfd(std::size_t bytes, const std::string& label, Descriptor& descriptor) {

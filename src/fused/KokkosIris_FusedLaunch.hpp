@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <fused/KokkosIris_FusedOptions.hpp>
 #include <fused/KokkosIris_FusedPreparation.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
@@ -146,7 +147,12 @@ FusedWorkspace FusedCall<Operation, T, ExecutionSpace, MemorySpace>::run(
   const char* const name = to_string(Operation::operation);
   FusedWorkspace workspace = prepare_workspace<T, host>(exec, context, arguments.problem,
                                                         options.config, options.workspace);
-  launch(exec, *workspace.state(), arguments);
+  try {
+    launch(exec, *workspace.state(), arguments);
+  } catch (const std::exception& error) {
+    // The other ranks are in their kernels, waiting for this one.
+    context.runtime().fail(ErrorCode::system, name, std::string("no launch: ") + error.what());
+  }
   if (!options.async_op) {
     exec.fence(std::string("KokkosIris::") + name);
     context.runtime().check(name);

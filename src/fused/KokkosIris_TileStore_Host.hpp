@@ -76,6 +76,7 @@ struct HostTileStore {
         }
       }
     }
+    if (targets > local) routines->stream_fence();
   }
 
  private:

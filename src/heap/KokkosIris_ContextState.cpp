@@ -105,7 +105,6 @@ ContextState::ContextState(Bootstrap& bootstrap, const ContextOptions& options,
   state.bytes = reserved + heap_bytes;
   state.control = reinterpret_cast<DeviceControl*>(state.base);
   state.abort_word = m_runtime->abort_word();
-  state.timeout = resolved.timeout;
   state.runtime = m_runtime.get();
   state.queues = m_copy_engine->queues();
   m_device = DeviceContext(state);

@@ -14,10 +14,10 @@
 /// wherever it lies.
 ///
 ///     const PackedGemm& gemm = packed_gemm(ElementKind::f32);
-///     gemm.pack_b(pb, B, ldb, 1, 0, N, 0, K, K);                   // once a call; threads may
-///     share the columns for (each panel of rows m0 .. m0 + m) {
-///       gemm.pack_a(pa, A + m0 * lda, lda, 1, m, 0, K, K);         // once a panel; A may be a
-///       peer's memory for (each tile of columns n0 .. n0 + n, n0 a multiple of gemm.nr)
+///     gemm.pack_b(pb, B, ldb, 1, 0, N, 0, K, K);  // once a call
+///     for (each panel of rows m0 .. m0 + m) {
+///       gemm.pack_a(pa, A + m0 * lda, lda, 1, m, 0, K, K);  // once a panel; from any rank
+///       for (each tile of columns n0 .. n0 + n, n0 a multiple of gemm.nr)
 ///         gemm.compute(m, n, K, pa, gemm.packed_b_at(pb, n0, K), out, ld, false);
 ///     }
 ///
@@ -137,9 +137,11 @@ struct PackedGemm {
   /// stays NaN. src is of acc type.
   void (*convert_store)(void* dst, const void* src, std::int64_t n);
   /// As convert_store(), with stores that bypass the caches where the processor has them: for
-  /// memory that a peer reads next. Any alignment. Ends with a store fence, so that a release store
-  /// after it covers these stores.
+  /// memory that a peer reads next. Any alignment. A release store does not order these stores:
+  /// call stream_fence() before it.
   void (*convert_stream)(void* dst, const void* src, std::int64_t n);
+  /// Orders the stores of convert_stream() of this thread before its later stores.
+  void (*stream_fence)();
   /// dst[i] = acc(src[i]) for i < n, exact. dst is of acc type, src of the element type.
   void (*load_convert)(void* dst, const void* src, std::int64_t n);
 };

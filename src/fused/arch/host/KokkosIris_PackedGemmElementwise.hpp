@@ -78,9 +78,13 @@ struct Elementwise {
       stream_line(d + i, line);
     }
     convert_store(d + i, s + i, n - i);
-    _mm_sfence();
 #else
     convert_store(dst, src, n);
+#endif
+  }
+  static void stream_fence() {
+#if defined(__x86_64__)
+    _mm_sfence();
 #endif
   }
 

@@ -173,6 +173,7 @@ constexpr PackedGemm make_table(const char* name, ElementKind kind, int panel_ro
           &W::add,
           &W::convert_store,
           &W::convert_stream,
+          &W::stream_fence,
           &W::load_convert};
 }
 
