@@ -110,16 +110,7 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
 
 /// Sequentially consistent fence at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
-// The thread sanitizer does not follow fences, and GCC says so; the accesses that they order here
-// are atomic by themselves or ordered by signals too.
-#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
   KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
-#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
   KOKKOS_IF_ON_DEVICE(
       (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
 }

@@ -75,6 +75,11 @@ inline double bfloat_value(uint16_t bits) {
   return value;
 }
 
+/// Value of a 16-bit element.
+inline double value_of_bits(ElementKind kind, uint16_t bits) {
+  return kind == ElementKind::f16 ? half_value(bits) : bfloat_value(bits);
+}
+
 inline double element_value(ElementKind kind, const void* at) {
   uint16_t bits = 0;
   float single = 0;
@@ -87,11 +92,9 @@ inline double element_value(ElementKind kind, const void* at) {
       std::memcpy(&single, at, 4);
       return single;
     case ElementKind::f16:
-      std::memcpy(&bits, at, 2);
-      return half_value(bits);
     case ElementKind::bf16:
       std::memcpy(&bits, at, 2);
-      return bfloat_value(bits);
+      return value_of_bits(kind, bits);
   }
   return 0;
 }

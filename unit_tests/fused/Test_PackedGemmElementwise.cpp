@@ -25,9 +25,9 @@ TEST(PackedGemmElementwise, loads_all_16_bit_values) {
       gemm->convert_store(back.data(), wide.data(), 65536);
       int bad = 0;
       for (std::size_t i = 0; i < bits.size(); ++i) {
-        const double want = element_value(kind, &bits[i]);
+        const double want = value_of_bits(kind, bits[i]);
         const bool same = std::isnan(want)
-                              ? std::isnan(wide[i]) && std::isnan(element_value(kind, &back[i]))
+                              ? std::isnan(wide[i]) && std::isnan(value_of_bits(kind, back[i]))
                               : wide[i] == want && std::signbit(wide[i]) == std::signbit(want) &&
                                     back[i] == bits[i];
         bad += !same;
@@ -39,7 +39,7 @@ TEST(PackedGemmElementwise, loads_all_16_bit_values) {
 
 /// Nearest even, from the neighbours: the two elements around a float, and which of them is nearer.
 void expect_rounded(ElementKind kind, float value, uint16_t got) {
-  const double result = element_value(kind, &got);
+  const double result = value_of_bits(kind, got);
   if (std::isnan(value)) {
     EXPECT_TRUE(std::isnan(result));
     return;
@@ -50,8 +50,8 @@ void expect_rounded(ElementKind kind, float value, uint16_t got) {
   // Overflow: infinity stands for the power of two that would follow the largest value.
   const auto finite = [&](uint16_t bits) {
     const uint16_t below = static_cast<uint16_t>(bits - 1), lower = static_cast<uint16_t>(bits - 2);
-    return bits == infinity ? 2 * element_value(kind, &below) - element_value(kind, &lower)
-                            : element_value(kind, &bits);
+    return bits == infinity ? 2 * value_of_bits(kind, below) - value_of_bits(kind, lower)
+                            : value_of_bits(kind, bits);
   };
   const double exact = std::abs(static_cast<double>(value)), here = finite(magnitude);
   if (magnitude < infinity) {
@@ -79,7 +79,7 @@ TEST(PackedGemmElementwise, stores_round_to_nearest_even) {
     const auto next = static_cast<uint16_t>(bits + 1);
     for (const ElementKind kind : {ElementKind::f16, ElementKind::bf16}) {
       const auto middle =
-          static_cast<float>((element_value(kind, &bits) + element_value(kind, &next)) / 2);
+          static_cast<float>((value_of_bits(kind, bits) + value_of_bits(kind, next)) / 2);
       for (const float near :
            {middle, std::nextafter(middle, -HUGE_VALF), std::nextafter(middle, HUGE_VALF)})
         values.push_back(near);
