@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// kokkosiris_info: prints what this installation is, where its ranks run and how fast they reach
-/// each other's memory. Started with mpiexec, or alone.
+/// kokkosiris_info: what this installation is, where its ranks run, how fast they reach each other.
 
 #include <mpi.h>
 #include <sched.h>
@@ -27,8 +26,7 @@ using Context = KokkosIris::Context<Kokkos::HostSpace>;
 
 constexpr char usage[] =
     "usage: [mpiexec -n RANKS] kokkosiris_info [--help | --version]\n"
-    "Prints versions, environment variables, where the ranks run, and a one-second probe of the\n"
-    "copy bandwidth between neighbouring ranks.\n";
+    "Prints versions, environment variables, the ranks' places and a one-second copy probe.\n";
 
 /// The processors that this process may use, in the kernel's form: "0-3,8".
 std::string allowed_processors() {

@@ -184,6 +184,14 @@ void Runtime::fail(ErrorCode code, std::string_view operation, const std::string
   throw_error(code, m_rank, operation, message);
 }
 
+void Runtime::throw_given_up(std::string_view operation) {
+  check(operation);
+  throw_error(
+      ErrorCode::peer_failed, m_rank, operation,
+      "an earlier error is not settled yet, so nothing can be waited for; make a collective "
+      "call first, such as the context's barrier, or destroy the context");
+}
+
 void Runtime::check(std::string_view operation) {
   if (!m_thrown &&
       control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {

@@ -81,6 +81,9 @@ class Runtime {
   /// Throws the pending error of a rank that failed, if there is one this rank has not thrown yet.
   void check(std::string_view operation);
 
+  /// Throws why a wait outside of a collective call was given up.
+  [[noreturn]] void throw_given_up(std::string_view operation);
+
   /// Begins a collective operation that does not meet the other ranks on the host: throws what is
   /// pending, or, if that was thrown already, comes together with the other ranks.
   void enter(std::string_view operation);

@@ -57,7 +57,7 @@ void put(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
                           Impl::as_view(mask)...);
   exec.fence("KokkosIris::put");
   if (!put(context.device(), dst, src, peer, copy_engine, mask...)) {
-    Impl::throw_given_up(context.runtime(), "put");
+    context.runtime().throw_given_up("put");
   }
 }
 
@@ -73,7 +73,7 @@ void put_signal(const ExecutionSpace& exec, const Context<MemorySpace>& context,
       .symmetric("flag", Impl::Operand{"", flag, sizeof(signal_t), {}});
   exec.fence("KokkosIris::put_signal");
   if (!put_signal(context.device(), dst, src, flag, value, operation, peer, copy_engine)) {
-    Impl::throw_given_up(context.runtime(), "put_signal");
+    context.runtime().throw_given_up("put_signal");
   }
 }
 
@@ -92,7 +92,7 @@ void get(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
   Impl::CopyBlocks blocks =
       Impl::make_copy_blocks(Impl::make_strided_loop(to, from), to.data(), theirs);
   blocks.block.reader = Impl::Destination::own;
-  if (!Impl::submit(device, peer, blocks)) Impl::throw_given_up(context.runtime(), "get");
+  if (!Impl::submit(device, peer, blocks)) context.runtime().throw_given_up("get");
 }
 ///@}
 

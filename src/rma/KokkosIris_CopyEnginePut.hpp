@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <rma/KokkosIris_CopyBlocks.hpp>
 #include <rma/KokkosIris_CopyEngineRing.hpp>
+#include <rma/KokkosIris_Sharing.hpp>
 #include <rma/KokkosIris_Signal.hpp>
 #include <rma/KokkosIris_ViewTraits.hpp>
 #include <type_traits>
@@ -119,17 +120,6 @@ KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstVi
                                               });
 }
 
-/// All threads of a team: what they did before is covered by one thread's call of `action`; returns
-/// its result to all.
-template <class TeamMember, class Action>
-KOKKOS_INLINE_FUNCTION bool once_a_team(const TeamMember& team, const Action& action) {
-  int done = 0;
-  team.team_barrier();
-  Kokkos::single(
-      Kokkos::PerTeam(team), [&](int& result) { result = action() ? 1 : 0; }, done);
-  return done != 0;
-}
-
 }  // namespace Impl
 
 /// \name put through the copy engine, by one thread
@@ -196,23 +186,26 @@ template <Impl::TeamHandle TeamMember, class T>
 KOKKOS_INLINE_FUNCTION bool put(const TeamMember& team, const DeviceContext& context, T* dst,
                                 const std::type_identity_t<T>* src, std::size_t n, int peer,
                                 CopyEngineTag, bool mask = true) {
-  return Impl::once_a_team(team,
-                           [&] { return put(context, dst, src, n, peer, copy_engine, mask); });
+  team.team_barrier();
+  return Impl::once_for_all(team,
+                            [&] { return put(context, dst, src, n, peer, copy_engine, mask); });
 }
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
           Impl::ViewLike... Mask>
 KOKKOS_INLINE_FUNCTION bool put(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, CopyEngineTag,
                                 const Mask&... mask) {
-  return Impl::once_a_team(team,
-                           [&] { return put(context, dst, src, peer, copy_engine, mask...); });
+  team.team_barrier();
+  return Impl::once_for_all(team,
+                            [&] { return put(context, dst, src, peer, copy_engine, mask...); });
 }
 template <Impl::TeamHandle TeamMember, class T, Impl::SignalOperation Operation>
 KOKKOS_INLINE_FUNCTION bool put_signal(const TeamMember& team, const DeviceContext& context, T* dst,
                                        const std::type_identity_t<T>* src, std::size_t n,
                                        signal_t* flag, signal_t value, Operation operation,
                                        int peer, CopyEngineTag) {
-  return Impl::once_a_team(team, [&] {
+  team.team_barrier();
+  return Impl::once_for_all(team, [&] {
     return put_signal(context, dst, src, n, flag, value, operation, peer, copy_engine);
   });
 }
@@ -222,7 +215,8 @@ KOKKOS_INLINE_FUNCTION bool put_signal(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Src& src, signal_t* flag,
                                        signal_t value, Operation operation, int peer,
                                        CopyEngineTag) {
-  return Impl::once_a_team(team, [&] {
+  team.team_barrier();
+  return Impl::once_for_all(team, [&] {
     return put_signal(context, dst, src, flag, value, operation, peer, copy_engine);
   });
 }

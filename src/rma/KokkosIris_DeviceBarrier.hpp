@@ -54,7 +54,7 @@ KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool barrier(const TeamMember& team, const DeviceContext& context) {
   team.team_barrier();
-  return Impl::once_for_all<int>(team, [&] { return barrier(context) ? 1 : 0; }) != 0;
+  return Impl::once_for_all(team, [&] { return barrier(context); });
 }
 
 }  // namespace KokkosIris

@@ -101,16 +101,6 @@ void check_words(const DeviceContext& context, const char* operation, const Flag
   }
 }
 
-/// Raises why a wait was given up.
-template <class MemorySpace>
-[[noreturn]] void throw_given_up_wait(const Context<MemorySpace>& context, const char* operation) {
-  context.runtime().check(operation);
-  throw_error(
-      ErrorCode::peer_failed, context.rank(), operation,
-      "an earlier error is not settled yet, so nothing can be waited for; make a collective "
-      "call first, such as the context's barrier");
-}
-
 /// The mask as the functions for one thread take it.
 template <ViewLike Mask>
 const element_of<Mask>* mask_data(const Mask& mask) {
@@ -163,7 +153,7 @@ void wait_until(const ExecutionSpace& exec, const Context<MemorySpace>& context,
   Impl::check_word(Impl::HostChecks(context.device(), "wait_until"), flag);
   Impl::prepare_wait(exec, context, "KokkosIris::wait_until");
   if (!wait_until(context.device(), Impl::word_pointer(flag), condition, value)) {
-    Impl::throw_given_up_wait(context, "wait_until");
+    context.runtime().throw_given_up("wait_until");
   }
 }
 
@@ -183,7 +173,7 @@ std::size_t wait_any(const ExecutionSpace& exec, const Context<MemorySpace>& con
   const std::size_t found =
       wait_any(context.device(), flags.data(), n, condition, value, Impl::mask_data(mask)...);
   if (found == n && Impl::any_word(n, Impl::mask_data(mask)...)) {
-    Impl::throw_given_up_wait(context, "wait_any");
+    context.runtime().throw_given_up("wait_any");
   }
   return found;
 }
@@ -200,7 +190,7 @@ void wait_all(const ExecutionSpace& exec, const Context<MemorySpace>& context, c
   Impl::prepare_wait(exec, context, "KokkosIris::wait_all");
   if (!wait_all(context.device(), flags.data(), Impl::as_view(flags).size(), condition, value,
                 Impl::mask_data(mask)...)) {
-    Impl::throw_given_up_wait(context, "wait_all");
+    context.runtime().throw_given_up("wait_all");
   }
 }
 

@@ -12,6 +12,7 @@
 #include <heap/KokkosIris_Context.hpp>
 #include <rma/KokkosIris_CopyEngineRing.hpp>
 #include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_Sharing.hpp>
 #include <rma/KokkosIris_ViewTraits.hpp>
 
 namespace KokkosIris {
@@ -47,29 +48,15 @@ KOKKOS_INLINE_FUNCTION bool quiet(const DeviceContext& context) {
 /// The result is the same for all. Contains team barriers before and after the wait.
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& context, int peer) {
-  int complete = 0;
   team.team_barrier();
-  Kokkos::single(
-      Kokkos::PerTeam(team), [&](int& result) { result = quiet(context, peer) ? 1 : 0; }, complete);
-  return complete != 0;
+  return Impl::once_for_all(team, [&] { return quiet(context, peer); });
 }
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& context) {
-  int complete = 0;
   team.team_barrier();
-  Kokkos::single(
-      Kokkos::PerTeam(team), [&](int& result) { result = quiet(context) ? 1 : 0; }, complete);
-  return complete != 0;
+  return Impl::once_for_all(team, [&] { return quiet(context); });
 }
 ///@}
-
-namespace Impl {
-
-/// Host: a wait for the copy engine was given up.
-/// \throws Error the reason, or (peer_failed) if that has been thrown on this rank already
-[[noreturn]] void throw_given_up(Runtime& runtime, const char* operation);
-
-}  // namespace Impl
 
 /// \name quiet on the host
 /// Waits for the work in `exec`, which may submit copies, and then as quiet in kernels for every
@@ -82,12 +69,12 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context, int peer) {
   Impl::HostChecks(context.device(), "quiet").rank_exists(peer);
   exec.fence("KokkosIris::quiet");
-  if (!quiet(context.device(), peer)) Impl::throw_given_up(context.runtime(), "quiet");
+  if (!quiet(context.device(), peer)) context.runtime().throw_given_up("quiet");
 }
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context) {
   exec.fence("KokkosIris::quiet");
-  if (!quiet(context.device())) Impl::throw_given_up(context.runtime(), "quiet");
+  if (!quiet(context.device())) context.runtime().throw_given_up("quiet");
 }
 ///@}
 

@@ -15,6 +15,7 @@
 #include <core/KokkosIris_Concurrency.hpp>
 #include <cstddef>
 #include <rma/KokkosIris_StridedLoop.hpp>
+#include <type_traits>
 
 namespace KokkosIris::Impl {
 
@@ -114,6 +115,21 @@ struct RunOnSpace {
 };
 template <class ExecutionSpace>
 RunOnSpace(const ExecutionSpace&, const char*) -> RunOnSpace<ExecutionSpace>;
+
+/// One thread of the team runs `action`; all get its result, and see what it acquired. (An action
+/// that is to cover what the other threads did before needs a team barrier before it.)
+template <class TeamMember, class Action>
+KOKKOS_INLINE_FUNCTION auto once_for_all(const TeamMember& team, const Action& action) {
+  using Result = decltype(action());
+  // Teams of some devices broadcast words only.
+  std::conditional_t<std::is_same_v<Result, bool>, int, Result> result{};
+  Kokkos::single(
+      Kokkos::PerTeam(team), [&](auto& one) { one = action(); }, result);
+  // The broadcast carries the value; this barrier orders what the one thread acquired before what
+  // the others do next.
+  team.team_barrier();
+  return static_cast<Result>(result);
+}
 
 }  // namespace KokkosIris::Impl
 

@@ -20,6 +20,7 @@
 #include <core/KokkosIris_Wait.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <rma/KokkosIris_Sharing.hpp>
 #include <rma/KokkosIris_Signal.hpp>
 
 namespace KokkosIris {
@@ -203,22 +204,6 @@ KOKKOS_INLINE_FUNCTION bool test_all(const DeviceContext&, const signal_t* flags
 }
 ///@}
 
-namespace Impl {
-
-/// One thread of the team runs `action`; all get its result, and see what it acquired.
-template <class Result, class TeamMember, class Action>
-KOKKOS_INLINE_FUNCTION Result once_for_all(const TeamMember& team, const Action& action) {
-  Result result{};
-  Kokkos::single(
-      Kokkos::PerTeam(team), [&](Result& one) { one = action(); }, result);
-  // The broadcast carries the value; this barrier orders what the one thread acquired before what
-  // the others do next.
-  team.team_barrier();
-  return result;
-}
-
-}  // namespace Impl
-
 /// \name By a team
 /// All threads of the team call with the same arguments; one of them waits or looks, and all get
 /// its result. They end with a team barrier, so what was acquired is visible to the whole team.
@@ -226,44 +211,40 @@ KOKKOS_INLINE_FUNCTION Result once_for_all(const TeamMember& team, const Action&
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool wait_until(const TeamMember& team, const DeviceContext& context,
                                        const signal_t* flag, Compare condition, signal_t value) {
-  return Impl::once_for_all<int>(
-             team, [&] { return wait_until(context, flag, condition, value) ? 1 : 0; }) != 0;
+  return Impl::once_for_all(team, [&] { return wait_until(context, flag, condition, value); });
 }
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool test(const TeamMember& team, const DeviceContext& context,
                                  const signal_t* flag, Compare condition, signal_t value) {
-  return Impl::once_for_all<int>(
-             team, [&] { return test(context, flag, condition, value) ? 1 : 0; }) != 0;
+  return Impl::once_for_all(team, [&] { return test(context, flag, condition, value); });
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION std::size_t wait_any(const TeamMember& team, const DeviceContext& context,
                                             const signal_t* flags, std::size_t n, Compare condition,
                                             signal_t value, const Mask*... mask) {
-  return Impl::once_for_all<std::size_t>(
-      team, [&] { return wait_any(context, flags, n, condition, value, mask...); });
+  return Impl::once_for_all(team,
+                            [&] { return wait_any(context, flags, n, condition, value, mask...); });
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION bool wait_all(const TeamMember& team, const DeviceContext& context,
                                      const signal_t* flags, std::size_t n, Compare condition,
                                      signal_t value, const Mask*... mask) {
-  return Impl::once_for_all<int>(team, [&] {
-           return wait_all(context, flags, n, condition, value, mask...) ? 1 : 0;
-         }) != 0;
+  return Impl::once_for_all(team,
+                            [&] { return wait_all(context, flags, n, condition, value, mask...); });
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION std::size_t test_any(const TeamMember& team, const DeviceContext& context,
                                             const signal_t* flags, std::size_t n, Compare condition,
                                             signal_t value, const Mask*... mask) {
-  return Impl::once_for_all<std::size_t>(
-      team, [&] { return test_any(context, flags, n, condition, value, mask...); });
+  return Impl::once_for_all(team,
+                            [&] { return test_any(context, flags, n, condition, value, mask...); });
 }
 template <Impl::TeamHandle TeamMember, class... Mask>
 KOKKOS_INLINE_FUNCTION bool test_all(const TeamMember& team, const DeviceContext& context,
                                      const signal_t* flags, std::size_t n, Compare condition,
                                      signal_t value, const Mask*... mask) {
-  return Impl::once_for_all<int>(team, [&] {
-           return test_all(context, flags, n, condition, value, mask...) ? 1 : 0;
-         }) != 0;
+  return Impl::once_for_all(team,
+                            [&] { return test_all(context, flags, n, condition, value, mask...); });
 }
 ///@}
 
