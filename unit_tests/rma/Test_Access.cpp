@@ -118,12 +118,12 @@ TYPED_TEST(Access, LoadAndStore) {
   AllTypes::for_each([this](auto type) { this->template scalars<decltype(type)>(); });
 }
 
-/// Calls move(dst, src, n) for blocks of all sizes at several offsets, each with room of its own: my
-/// source goes to the next rank's target. Checks every element, and the sentinels around the blocks.
+/// Calls move(dst, src, n) for blocks of all sizes at several offsets, each with room of its own:
+/// my source goes to the next rank's target. Checks every element, and the sentinels around the
+/// blocks.
 template <class ExecutionSpace>
 template <class T>
-void Access<ExecutionSpace>::blocks(
-    const std::function<void(T*, const T*, std::size_t)>& move) {
+void Access<ExecutionSpace>::blocks(const std::function<void(T*, const T*, std::size_t)>& move) {
   constexpr std::pair<std::size_t, std::size_t> offsets[] = {{0, 0}, {1, 3}, {2, 2}, {3, 8}};
   std::size_t capacity = guard;
   for (const std::size_t n : block_sizes) capacity += std::size(offsets) * (n + 3 + guard);

@@ -160,8 +160,8 @@ class BlockAtomics : public testing::Test {
           scalar ? T(3) : ::Test::random_value<T>(::Test::stream(m_previous, purpose), i);
       const T want = selected ? expected(op, before, value) : before;
       ASSERT_TRUE(::Test::same_bits(::Test::element(dst, i), want))
-          << "operation " << int(op) << " level " << level << " scalar " << scalar
-          << " masked " << masked << " element " << i;
+          << "operation " << int(op) << " level " << level << " scalar " << scalar << " masked "
+          << masked << " element " << i;
       const T want_old = keeps_old && selected ? before : ::Test::poison<T>();
       ASSERT_TRUE(::Test::same_bits(::Test::element(old, i), want_old))
           << "old value, operation " << int(op) << " level " << level << " element " << i;

@@ -152,10 +152,10 @@ TEST(CopyEngineRing, WaitsAreBounded) {
   EXPECT_FALSE(KokkosIris::quiet(d, 0));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   ::Test::expect_error(
-      KokkosIris::ErrorCode::timeout, [&] { throw_given_up(context.runtime(), "put"); },
+      KokkosIris::ErrorCode::timeout, [&] { context.runtime().throw_given_up("put"); },
       "copy engine", "KOKKOSIRIS_TIMEOUT");
   ::Test::expect_error(KokkosIris::ErrorCode::peer_failed,
-                       [&] { throw_given_up(context.runtime(), "put"); });
+                       [&] { context.runtime().throw_given_up("put"); });
   context.barrier();  // recovers
   EXPECT_TRUE(engine.step(0));
   EXPECT_TRUE(engine.step(0));

@@ -92,8 +92,9 @@ TYPED_TEST(MemoryModel, MessagePassing) {
   EXPECT_EQ(wrong(), 0);
 }
 
-/// Message passing of blocks through the byte mover, each used again as soon as the reader says so. Fails
-/// if streamed stores are not fenced before the signal (seen on x86), or if "consumed" is not waited for.
+/// Message passing of blocks through the byte mover, each used again as soon as the reader says so.
+/// Fails if streamed stores are not fenced before the signal (seen on x86), or if "consumed" is not
+/// waited for.
 TYPED_TEST(MemoryModel, MessagePassingOfBlocks) {
   constexpr int words = 16384;  // 128 KiB
   constexpr int rounds = 4000;
