@@ -96,8 +96,10 @@ void Runtime::barrier(std::string_view operation) { meet(operation, nullptr, 0);
 void Runtime::enter(std::string_view operation) {
   if (m_left) throw_error(ErrorCode::misuse, m_rank, operation, "the context has been destroyed");
   if (m_dead) {
-    throw_error(ErrorCode::peer_died, m_rank, operation,
-                "a process of this context is gone; destroy the context");
+    throw_error(
+        ErrorCode::peer_died, m_rank, operation,
+        "the ranks of this context cannot come together again, because a process is gone or "
+        "failed in a recovery; destroy the context");
   }
   if (control(m_rank).abort.state.load(std::memory_order_acquire) == AbortRecord::none) return;
   if (!m_thrown) throw_abort(operation);
@@ -227,7 +229,9 @@ void Runtime::wait_for_recovery(std::string_view operation,
         {WaitPhase::recovery, other}, false,
         [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); }, &arrived);
     if (result == WaitResult::ready) continue;
-    m_dead = true;
+    // A rank that is only late may still come: until it has, every call tries again. Once all have
+    // come and begun to clear there is no way back.
+    m_dead = result == WaitResult::peer_left || word == &RecoverySlot::cleared;
     if (result == WaitResult::peer_left) {
       throw_error(
           ErrorCode::peer_died, m_rank, operation,
@@ -244,15 +248,19 @@ void Runtime::wait_for_recovery(std::string_view operation,
 
 void Runtime::recover(std::string_view operation) {
   RecoverySlot& mine = control(m_rank).recovery;
-  ++m_recoveries;
-  mine.generation = m_generation;
-  mine.completed = m_completed;
-  mine.arrived.store(m_recoveries, std::memory_order_release);
+  if (!m_recovering) {
+    m_recovering = true;
+    ++m_recoveries;
+    mine.generation = m_generation;
+    mine.completed = m_completed;
+    mine.arrived.store(m_recoveries, std::memory_order_release);
+  }
   wait_for_recovery(operation, &RecoverySlot::arrived);
   catch_up();
   clear_abort();
   mine.cleared.store(m_recoveries, std::memory_order_release);
   wait_for_recovery(operation, &RecoverySlot::cleared);
+  m_recovering = false;
   m_thrown = false;
   ++m_epoch;
   for (const auto& action : m_recovery_actions) action();

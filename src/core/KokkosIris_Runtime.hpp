@@ -159,9 +159,10 @@ class Runtime {
   std::atomic<std::uint64_t> m_dropped = 0;
   std::uint64_t m_recoveries = 0;
   std::uint64_t m_epoch = 0;
-  bool m_thrown = false;  // the pending abort has been reported by an exception here
-  bool m_dead = false;    // a peer's process is gone
-  bool m_left = false;    // leave() was called
+  bool m_recovering = false;  // arrived in a recovery in which others are still missing
+  bool m_thrown = false;      // the pending abort has been reported by an exception here
+  bool m_dead = false;        // a peer's process is gone
+  bool m_left = false;        // leave() was called
   std::vector<std::function<void()>> m_recovery_actions;
   std::vector<std::function<void(bool)>> m_catch_up_actions;
 };

@@ -75,7 +75,7 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
                  const Launch& launch) {
   const ItemSchedule& schedule = workspace.schedule;
   if constexpr (Host) {
-    const PackedGemm& routines = packed_gemm(element_kind<T>::value);
+    const PackedGemm& routines = packed_gemm(element_kind<T>::value, workspace.signature.m);
     if (workspace.signature.engine == TileEngine::packed) {
       return launch(PackedTileEngine<T>{&routines, b, schedule, workspace.prepared_b});
     }

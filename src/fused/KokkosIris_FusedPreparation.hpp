@@ -50,7 +50,7 @@ struct EngineMemory {
 template <class T, bool Host>
 TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem) {
   if constexpr (Host) {
-    const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
+    const PackedGemm& gemm = packed_gemm(element_kind<T>::value, problem.m());
     if (engine == TileEngine::packed) {
       return {gemm.balanced_panel_rows(std::max<std::int64_t>(1, problem.m())), gemm.tile_columns,
               gemm.nr};
@@ -82,7 +82,7 @@ EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
                        const FusedProblem& problem) {
   const std::int64_t k = problem.k();
   if constexpr (Host) {
-    const PackedGemm& gemm = packed_gemm(element_kind<T>::value);
+    const PackedGemm& gemm = packed_gemm(element_kind<T>::value, problem.m());
     if (engine == TileEngine::packed) {
       return {PackedTileEngine<T>::panel_bytes(gemm, schedule, k),
               PackedTileEngine<T>::prepared_bytes(gemm, schedule, k)};

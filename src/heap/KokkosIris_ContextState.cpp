@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include <algorithm>
+#include <cmath>
 #include <core/KokkosIris_DeviceControl.hpp>
 #include <core/KokkosIris_Environment.hpp>
 #include <heap/KokkosIris_ContextState.hpp>
@@ -39,13 +40,18 @@ ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
   std::string reason;
   try {
     if (mine.heap_size == 0) mine.heap_size = environment_heap_size();
-    if (!(mine.timeout >= 0.0)) mine.timeout = environment_timeout();
+    if (mine.timeout < 0.0) mine.timeout = environment_timeout();
   } catch (const Error& error) {
     reason = error.what();
   }
+  if (!std::isfinite(mine.timeout)) {
+    reason = "timeout is " + std::to_string(mine.timeout) + "; give seconds >= 0 (0: no deadline)";
+  }
   const std::size_t entries = mine.copy_engine_entries;
-  if (entries < 2 || (entries & (entries - 1)) != 0) {
-    reason = "copy_engine_entries is " + std::to_string(entries) + "; give a power of two >= 2";
+  constexpr std::size_t most_entries = std::size_t(1) << 20;
+  if (entries < 2 || entries > most_entries || (entries & (entries - 1)) != 0) {
+    reason = "copy_engine_entries is " + std::to_string(entries) +
+             "; give a power of two from 2 to " + std::to_string(most_entries);
   }
   if (mine.heap_size > (std::size_t(1) << 46)) {
     reason = "heap_size is " + std::to_string(mine.heap_size) + " bytes, more than can be mapped";

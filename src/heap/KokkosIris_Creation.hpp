@@ -149,6 +149,9 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                 "elements of symmetric views are moved between processes as bytes: they must be "
                 "trivially copyable and not const");
+  static_assert(alignof(T) <= SymmetricHeap::alignment,
+                "blocks of the symmetric heap are aligned to 256 bytes, which is less than this "
+                "type asks for");
   const HeapBlock block = state->heap().allocate(operation, request_of<View>(layout));
   const auto space = Kokkos::Tools::make_space_handle(
       (std::string("KokkosIris::") + View::memory_space::name()).c_str());

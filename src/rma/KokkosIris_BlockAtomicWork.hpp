@@ -67,7 +67,11 @@ struct BlockAtomic {
   Old m_old;
 
   KOKKOS_INLINE_FUNCTION std::size_t units() const {
-    return Group == 0 ? m_loop.total : m_loop.total / Group;
+    if constexpr (Group == 0) {
+      return m_loop.total;
+    } else {
+      return m_loop.total / Group;
+    }
   }
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t begin, std::size_t end) const {

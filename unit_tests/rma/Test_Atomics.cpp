@@ -5,8 +5,8 @@
 // wrap-around, NaN, masks, and exact results under contention of all threads of all ranks.
 
 #include <sched.h>
-#include <TestUtilities.hpp>
 
+#include <TestUtilities.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>

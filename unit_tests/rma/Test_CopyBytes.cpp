@@ -82,8 +82,8 @@ TEST(CopyBytes, ToPeer) {
   check_small_moves(move);
   // Around every threshold: where streaming begins, and where the method may change.
   for (std::size_t n : {std::size_t(4095), std::size_t(4096), std::size_t(4097), std::size_t(8191),
-                        std::size_t(65537), (std::size_t(12) << 20) - 1, std::size_t(12) << 20,
-                        (std::size_t(12) << 20) + 77}) {
+                        std::size_t(65537), (std::size_t(8) << 20) - 1, std::size_t(8) << 20,
+                        (std::size_t(8) << 20) + 77}) {
     for (std::size_t to : {0, 1, 63}) {
       for (std::size_t from : {0, 1, 32}) check_move(n, to, from, move);
     }

@@ -4,7 +4,8 @@
 // Litmus tests of the memory model, a million rounds each. A batch is one kernel that visits
 // thousands of cells, each on cache lines of its own, without waiting for the other ranks in
 // between, so that they race through the same cells; one barrier a batch lines them up. A cell of
-// batch g holds values above those of batch g - 1, and nothing is ever reset. timeout: 180
+// batch g holds values above those of batch g - 1, and nothing is ever reset.
+// timeout: 180
 
 #include <TestUtilities.hpp>
 #include <utility>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What builds with KokkosIris_ENABLE_VALIDATION catch inside kernels. Each check ends the program,
-// so each runs in a child process. ranks: 1
+// so each runs in a child process.
+// ranks: 1
 
 #include <TestUtilities.hpp>
 

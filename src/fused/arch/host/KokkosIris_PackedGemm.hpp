@@ -160,6 +160,10 @@ const PackedGemm& packed_gemm(ElementKind kind);
 /// null or empty: no limit.
 const PackedGemm& packed_gemm(ElementKind kind, const char* isa);
 
+/// The engine for products of `m` rows: packed_gemm(kind), or a simpler one where few rows do not
+/// pay for the preparation that it needs.
+const PackedGemm& packed_gemm(ElementKind kind, std::int64_t m);
+
 /// All engines for `kind` that this processor can run, in the order of the instruction sets.
 std::vector<const PackedGemm*> packed_gemm_variants(ElementKind kind);
 
