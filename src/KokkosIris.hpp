@@ -10,6 +10,7 @@
 #include <core/KokkosIris_Config.hpp>
 #include <core/KokkosIris_Environment.hpp>
 #include <core/KokkosIris_Error.hpp>
+#include <core/KokkosIris_HalfTraits.hpp>
 #include <core/KokkosIris_HalfTypes.hpp>
 #include <core/KokkosIris_MemoryOrder.hpp>
 #include <heap/KokkosIris_Context.hpp>

@@ -16,10 +16,13 @@
 namespace KokkosIris::Impl {
 
 /// Raised whenever the layout below changes: ranks of different builds must not share a context.
-inline constexpr std::uint32_t control_layout_version = 2;
+inline constexpr std::uint32_t control_layout_version = 3;
 
 /// Bytes of agreement data that one rank publishes in one collective call.
 inline constexpr std::size_t agreement_bytes = 960;
+
+/// Launches of fused operations whose workspaces a rank shows to the others.
+inline constexpr std::uint32_t shown_launches = 8;
 
 /// Most allocations that can be live in one context (see ControlBlock::dropped).
 inline constexpr std::size_t max_live_allocations = 1u << 14;
@@ -41,7 +44,8 @@ struct alignas(64) ArrivalSlot {
   std::atomic<std::uint64_t> generation;
   std::uint64_t dropped;  ///< length of this rank's dropped list at that moment
   std::uint32_t bytes;
-  char operation[36];  ///< name of the call, cut off; the first line of the slot ends here
+  std::uint32_t fault;  ///< where in `data` a text says why this rank cannot go on; 0: it can
+  char operation[40];   ///< name of the call, cut off; the first line of the slot ends here
   char data[agreement_bytes];
 };
 
@@ -65,6 +69,9 @@ struct ControlBlock {
   alignas(64) AbortRecord abort;
   ArrivalSlot arrivals[2];
   RecoverySlot recovery;
+  /// The last launches of fused operations, a ring: number of the launch in the upper half, of its
+  /// workspace in the lower one; 0: none since the last recovery.
+  alignas(64) std::atomic<std::uint64_t> launches[shown_launches];
   /// Sequence numbers of allocations that this rank no longer uses; a ring indexed by a running
   /// count. A slow rank may still read what was dropped before a collective call while a fast one
   /// drops what it allocated since: hence twice the number of live allocations.

@@ -38,7 +38,7 @@ class CopyEngine {
 
 /// Makes the copy engine of a memory space; specialised for each one that this library supports.
 /// \param entries descriptors that the ring of one peer holds, a power of two
-/// \throws Error (system) if the proxy cannot be started
+/// \throws std::exception if the proxy cannot be started
 template <class MemorySpace>
 std::unique_ptr<CopyEngine> make_copy_engine(Runtime& runtime, std::size_t entries);
 

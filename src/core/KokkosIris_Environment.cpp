@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <core/KokkosIris_Environment.hpp>
-#include <core/KokkosIris_Error.hpp>
 #include <cstdlib>
 #include <limits>
 #include <locale>
@@ -31,7 +30,7 @@ std::optional<std::string> environment(const char* name) {
   return std::string(text);
 }
 
-double environment_timeout() {
+double environment_timeout(std::string& fault) {
   const auto text = environment("KOKKOSIRIS_TIMEOUT");
   if (!text) return 120.0;
   // The application may have set a locale in which numbers look different.
@@ -39,8 +38,7 @@ double environment_timeout() {
   stream.imbue(std::locale::classic());
   double seconds = 0.0;
   if (!(stream >> seconds) || !stream.eof() || !(seconds >= 0.0)) {
-    throw_error(ErrorCode::invalid_argument, -1, "environment",
-                "KOKKOSIRIS_TIMEOUT is '" + *text + "'; give seconds >= 0 (0: no deadline)");
+    fault = "KOKKOSIRIS_TIMEOUT is '" + *text + "'; give seconds >= 0 (0: no deadline)";
   }
   return seconds;
 }
@@ -78,15 +76,14 @@ std::optional<std::size_t> parse_size(const std::string& text) {
   return value << shift;
 }
 
-std::size_t environment_heap_size() {
+std::size_t environment_heap_size(std::string& fault) {
   const auto text = environment("KOKKOSIRIS_HEAP_SIZE");
   if (!text) return std::size_t(1) << 30;
   const auto size = parse_size(*text);
   if (!size || *size == 0) {
-    throw_error(ErrorCode::invalid_argument, -1, "environment",
-                "KOKKOSIRIS_HEAP_SIZE is '" + *text + "'; give a size such as 512M or 2G");
+    fault = "KOKKOSIRIS_HEAP_SIZE is '" + *text + "'; give a size such as 512M or 2G";
   }
-  return *size;
+  return size.value_or(0);
 }
 
 }  // namespace Impl

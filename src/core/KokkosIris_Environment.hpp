@@ -30,12 +30,12 @@ namespace Impl {
 std::optional<std::string> environment(const char* name);
 
 /// KOKKOSIRIS_TIMEOUT in seconds; 0 means that waits have no deadline.
-/// \throws Error (invalid_argument) if the text is not a non-negative number
-double environment_timeout();
+/// \param fault receives what is wrong if the text is not a non-negative number
+double environment_timeout(std::string& fault);
 
 /// KOKKOSIRIS_HEAP_SIZE in bytes (suffixes K, M, G, T are powers of 1024).
-/// \throws Error (invalid_argument) if the text is not a positive size
-std::size_t environment_heap_size();
+/// \param fault receives what is wrong if the text is not a positive size
+std::size_t environment_heap_size(std::string& fault);
 
 /// Parses a size such as `4096`, `512M` or `2G`; nothing if it is not one or overflows.
 std::optional<std::size_t> parse_size(const std::string& text);

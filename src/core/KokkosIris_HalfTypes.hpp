@@ -94,6 +94,9 @@ KOKKOS_INLINE_FUNCTION std::uint32_t odd_float_bits(T value) {
 }
 
 /// What the two types share: storage, conversion through float, arithmetic in float.
+///
+/// Numbers convert to them and they convert to float without a cast, so the two branches of
+/// `condition ? x : 1.0f` could each take the type of the other: write `condition ? x : half_t(1)`.
 /// \tparam Derived half_t or bhalf_t, which supply `encode` and `decode`
 template <class Derived>
 struct HalfStorage {
@@ -123,6 +126,19 @@ struct HalfStorage {
     return assign(float(*this) / other);
   }
 
+  KOKKOS_FUNCTION Derived& operator++() { return *this += 1.0f; }
+  KOKKOS_FUNCTION Derived& operator--() { return *this -= 1.0f; }
+  KOKKOS_FUNCTION Derived operator++(int) {
+    const Derived before = static_cast<const Derived&>(*this);
+    ++*this;
+    return before;
+  }
+  KOKKOS_FUNCTION Derived operator--(int) {
+    const Derived before = static_cast<const Derived&>(*this);
+    --*this;
+    return before;
+  }
+
  protected:
   KOKKOS_FUNCTION explicit constexpr HalfStorage(std::uint16_t bits) : m_bits(bits) {}
 
@@ -135,12 +151,16 @@ struct HalfStorage {
 
 }  // namespace Impl
 
+struct bhalf_t;
+
 /// IEEE binary16 in two bytes: 11 significant bits, largest value 65504.
 struct half_t : Impl::HalfStorage<half_t> {
   half_t() = default;
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   KOKKOS_FUNCTION half_t(T value)
       : Impl::HalfStorage<half_t>(Impl::binary16_bits(Impl::odd_float_bits(value))) {}
+  /// Rounded: half_t has more significant bits, bhalf_t a larger range.
+  KOKKOS_FUNCTION explicit half_t(const bhalf_t& value);
 
   /// Value with the given bit pattern.
   KOKKOS_FUNCTION static constexpr half_t from_bits(std::uint16_t bits) { return half_t(bits, 0); }
@@ -158,6 +178,8 @@ struct bhalf_t : Impl::HalfStorage<bhalf_t> {
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   KOKKOS_FUNCTION bhalf_t(T value)
       : Impl::HalfStorage<bhalf_t>(Impl::bfloat16_bits(Impl::odd_float_bits(value))) {}
+  /// Rounded to 8 significant bits.
+  KOKKOS_FUNCTION explicit bhalf_t(const half_t& value) : bhalf_t(float(value)) {}
 
   /// Value with the given bit pattern.
   KOKKOS_FUNCTION static constexpr bhalf_t from_bits(std::uint16_t bits) {
@@ -170,6 +192,8 @@ struct bhalf_t : Impl::HalfStorage<bhalf_t> {
  private:
   KOKKOS_FUNCTION constexpr bhalf_t(std::uint16_t bits, int) : Impl::HalfStorage<bhalf_t>(bits) {}
 };
+
+KOKKOS_INLINE_FUNCTION half_t::half_t(const bhalf_t& value) : half_t(float(value)) {}
 
 static_assert(sizeof(half_t) == 2 && sizeof(bhalf_t) == 2);
 static_assert(std::is_trivially_copyable_v<half_t> && std::is_trivially_copyable_v<bhalf_t>);

@@ -5,11 +5,14 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 
+#include <cerrno>
 #include <chrono>
 #include <core/KokkosIris_Runtime.hpp>
 #include <core/KokkosIris_Wait.hpp>
 #include <cstdio>
+#include <cstring>
 
 namespace KokkosIris::Impl {
 namespace {
@@ -23,6 +26,19 @@ constexpr double seconds_per_process_check = 0.01;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// True for waits of fused operations for a certain rank.
+bool is_in_fused_operation(WaitSite site) {
+  switch (site.phase) {
+    case WaitPhase::peer_entry:
+    case WaitPhase::peer_partial:
+    case WaitPhase::peer_space:
+    case WaitPhase::peer_completion:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -55,9 +71,14 @@ const char* to_string(WaitPhase phase) noexcept {
   return "an unknown phase";
 }
 
+/// A process watched by its number is gone for us when its parent has collected it, too; one that
+/// got the same number later is taken for it.
 bool Runtime::process_is_gone(int rank) const {
   const int descriptor = m_process_descriptors[static_cast<std::size_t>(rank)];
-  if (descriptor < 0) return false;
+  if (descriptor < 0) {
+    const pid_t number = m_process_numbers[static_cast<std::size_t>(rank)];
+    return number > 0 && kill(number, 0) != 0 && errno == ESRCH;
+  }
   pollfd query{descriptor, POLLIN, 0};
   return poll(&query, 1, 0) == 1;
 }
@@ -83,25 +104,27 @@ bool Runtime::find_departed(WaitSite site, bool& orderly, int& who) const {
 /// returns, so that rank has done its part of the operation, which a last look finds, or was never
 /// in it: it will not come.
 bool Runtime::peer_is_elsewhere(WaitSite site) const {
-  switch (site.phase) {
-    case WaitPhase::peer_entry:
-    case WaitPhase::peer_partial:
-    case WaitPhase::peer_space:
-    case WaitPhase::peer_completion:
-      break;
-    default:
-      return false;
-  }
+  if (!is_in_fused_operation(site)) return false;
   const std::uint64_t next = m_generation + 1;  // unchanged while this rank's host is in a kernel
   return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
 }
 
+/// The launch, as in ControlBlock::launches, for which the rank that is waited for inside a fused
+/// operation uses another workspace than this rank; 0: none. Launches that are complete on both
+/// sides never differ.
+std::uint64_t Runtime::other_launch(WaitSite site) const {
+  if (!is_in_fused_operation(site)) return 0;
+  for (std::uint32_t slot = 0; slot < shown_launches; ++slot) {
+    const std::uint64_t mine = control(m_rank).launches[slot].load(std::memory_order_acquire);
+    const std::uint64_t theirs = control(site.peer).launches[slot].load(std::memory_order_acquire);
+    const bool same_number = mine != 0 && mine >> 32 == theirs >> 32;
+    if (same_number && mine != theirs) return theirs;
+  }
+  return 0;
+}
+
 Runtime::WaitResult Runtime::wait_impl(WaitSite site, bool heed_abort, bool (*ready)(void*),
                                        void* argument) {
-  for (int spin = 0; spin < m_spins; ++spin) {
-    if (ready(argument)) return WaitResult::ready;
-    pause_processor();
-  }
   // Before giving up there is always one last look: what we wait for may have been the last thing
   // that the other rank did, and the ranks should agree on whether it happened.
   const auto start = Clock::now();
@@ -117,6 +140,11 @@ Runtime::WaitResult Runtime::wait_impl(WaitSite site, bool heed_abort, bool (*re
     if (peer_is_elsewhere(site)) {
       if (ready(argument)) return WaitResult::ready;
       give_up_on_other_call(site);
+      return WaitResult::peer_elsewhere;
+    }
+    if (const std::uint64_t launch = other_launch(site); launch != 0) {
+      if (ready(argument)) return WaitResult::ready;
+      give_up_on_other_workspace(site, launch);
       return WaitResult::peer_elsewhere;
     }
     const double elapsed = seconds_since(start);
@@ -166,12 +194,31 @@ void Runtime::give_up_on_time(WaitSite site) noexcept {
 
 void Runtime::give_up_on_other_call(WaitSite site) noexcept {
   const ArrivalSlot& theirs = control(site.peer).arrivals[(m_generation + 1) & 1u];
+  if (theirs.fault != 0) {
+    const char* const text = theirs.data + theirs.fault;
+    raise_abort(ErrorCode::invalid_argument, theirs.operation,
+                "rank " + std::to_string(site.peer) + ": " +
+                    std::string(text, strnlen(text, sizeof(theirs.data) - theirs.fault)));
+    return;
+  }
   raise_abort(ErrorCode::mismatch, "wait",
               "rank " + std::to_string(site.peer) + " is in the collective call '" +
                   theirs.operation + "' while rank " + std::to_string(m_rank) + " waits for " +
                   describe(site) +
                   "; all ranks must call the collective operations of a context in the same order, "
                   "and pass workspaces of the same earlier call");
+}
+
+void Runtime::give_up_on_other_workspace(WaitSite site, std::uint64_t launch) noexcept {
+  const auto slot = (launch >> 32) % shown_launches;
+  const std::uint64_t mine = control(m_rank).launches[slot].load(std::memory_order_acquire);
+  raise_abort(ErrorCode::mismatch, "wait",
+              "rank " + std::to_string(site.peer) + " uses the workspace of number " +
+                  std::to_string(launch & 0xffffffffu) + " and rank " + std::to_string(m_rank) +
+                  " that of number " + std::to_string(mine & 0xffffffffu) +
+                  " for the same fused operation (FusedWorkspace::number()), while rank " +
+                  std::to_string(m_rank) + " waits for " + describe(site) +
+                  "; all ranks must pass the workspaces of the same earlier call");
 }
 
 bool Runtime::wait_until(WaitSite site, bool (*ready)(void*), void* argument) {

@@ -11,6 +11,7 @@
 #include <core/KokkosIris_Runtime.hpp>
 #include <core/KokkosIris_Wait.hpp>
 #include <cstdio>
+#include <memory>
 
 namespace KokkosIris::Impl {
 namespace {
@@ -66,13 +67,20 @@ Runtime::Runtime(Bootstrap& bootstrap, double timeout)
   mine.process_namespace = process_namespace();
   mine.life.store(ControlBlock::running, std::memory_order_release);
   bootstrap.barrier();
-  for (int other = 0; other < m_size; ++other) {
-    const ControlBlock& theirs = control(other);
-    const bool watched = theirs.process_namespace == mine.process_namespace &&
-                         theirs.process_namespace != 0 && theirs.process != mine.process;
-    m_process_descriptors.push_back(watched ? open_process(theirs.process) : -1);
-  }
+  for (int other = 0; other < m_size; ++other) watch(other);
   bootstrap.barrier();  // nobody leaves, and may end, before its process has been opened
+}
+
+/// Prepares process_is_gone(). A process descriptor cannot be mistaken for another process; where
+/// there is none (an old kernel, or a container that forbids the call) the number has to do.
+void Runtime::watch(int rank) {
+  const ControlBlock& mine = control(m_rank);
+  const ControlBlock& theirs = control(rank);
+  const bool watched = theirs.process_namespace == mine.process_namespace &&
+                       theirs.process_namespace != 0 && theirs.process != mine.process;
+  const int descriptor = watched && !watch_by_number ? open_process(theirs.process) : -1;
+  m_process_descriptors.push_back(descriptor);
+  m_process_numbers.push_back(watched && descriptor < 0 ? theirs.process : 0);
 }
 
 void Runtime::leave() {
@@ -106,10 +114,12 @@ void Runtime::enter(std::string_view operation) {
   recover(operation);
 }
 
-void Runtime::publish_arrival(std::string_view operation, const void* data, std::size_t bytes) {
+void Runtime::publish_arrival(std::string_view operation, const void* data, std::size_t bytes,
+                              std::uint32_t fault) {
   ArrivalSlot& mine = control(m_rank).arrivals[m_generation & 1u];
   if (bytes > 0) std::memcpy(mine.data, data, bytes);
   mine.bytes = static_cast<std::uint32_t>(bytes);
+  mine.fault = fault;
   const std::size_t letters = std::min(operation.size(), sizeof(mine.operation) - 1);
   std::memcpy(mine.operation, operation.data(), letters);
   mine.operation[letters] = '\0';
@@ -117,20 +127,31 @@ void Runtime::publish_arrival(std::string_view operation, const void* data, std:
   mine.generation.store(m_generation, std::memory_order_release);
 }
 
-void Runtime::meet(std::string_view operation, const void* data, std::size_t bytes) {
+/// wait_impl() after a short spin, for a callable.
+template <class Ready>
+Runtime::WaitResult Runtime::spin_and_wait(WaitSite site, bool heed_abort, Ready&& ready) {
+  using Callable = std::remove_reference_t<Ready>;
+  for (int spin = 0; spin < m_spins; ++spin) {
+    if (ready()) return WaitResult::ready;
+    pause_processor();
+  }
+  return wait_impl(
+      site, heed_abort, [](void* f) -> bool { return (*static_cast<Callable*>(f))(); },
+      std::addressof(ready));
+}
+
+void Runtime::meet(std::string_view operation, const void* data, std::size_t bytes,
+                   std::uint32_t fault) {
   enter(operation);
   const std::uint64_t generation = ++m_generation;
-  publish_arrival(operation, data, bytes);
+  publish_arrival(operation, data, bytes, fault);
   for (int step = 1; step < m_size; ++step) {
     const int other = (m_rank + step) % m_size;
     const ArrivalSlot& theirs = control(other).arrivals[generation & 1u];
-    auto arrived = [&] { return theirs.generation.load(std::memory_order_acquire) >= generation; };
-    if (wait_impl(
-            {WaitPhase::collective_arrival, other}, true,
-            [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); },
-            &arrived) != WaitResult::ready) {
-      throw_abort(operation);
-    }
+    const WaitResult result = spin_and_wait({WaitPhase::collective_arrival, other}, true, [&] {
+      return theirs.generation.load(std::memory_order_acquire) >= generation;
+    });
+    if (result != WaitResult::ready) throw_abort(operation);
   }
   m_completed = generation;
   require_same_call(operation);
@@ -224,10 +245,9 @@ void Runtime::wait_for_recovery(std::string_view operation,
   for (int step = 1; step < m_size; ++step) {
     const int other = (m_rank + step) % m_size;
     const auto& theirs = control(other).recovery.*word;
-    auto arrived = [&] { return theirs.load(std::memory_order_acquire) >= m_recoveries; };
-    const WaitResult result = wait_impl(
-        {WaitPhase::recovery, other}, false,
-        [](void* f) { return (*static_cast<decltype(arrived)*>(f))(); }, &arrived);
+    const WaitResult result = spin_and_wait({WaitPhase::recovery, other}, false, [&] {
+      return theirs.load(std::memory_order_acquire) >= m_recoveries;
+    });
     if (result == WaitResult::ready) continue;
     // A rank that is only late may still come: until it has, every call tries again. Once all have
     // come and begun to clear there is no way back.
@@ -283,6 +303,14 @@ void Runtime::catch_up() {
   for (const auto& action : m_catch_up_actions) action(effective);
   m_completed = completed;
   m_generation = entered;
+  m_launches = 0;
+  for (auto& launch : control(m_rank).launches) launch.store(0, std::memory_order_release);
+}
+
+void Runtime::begin_launch(std::uint32_t workspace) {
+  ++m_launches;
+  control(m_rank).launches[m_launches % shown_launches].store(
+      std::uint64_t(m_launches) << 32 | workspace, std::memory_order_release);
 }
 
 /// A late report of the failure that is being recovered from may be under way from a thread that

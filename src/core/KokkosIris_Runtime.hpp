@@ -69,6 +69,19 @@ class Runtime {
     meet(operation, &mine, sizeof(Record));
     return agreed<Record>();
   }
+  /// As above for a call that ranks may also be in without meeting the others, waiting in a kernel
+  /// for this one: they give up with the text that the array `fault`, a member of the record, holds
+  /// (empty: there is no fault).
+  template <class Record, std::size_t N>
+  std::vector<Record> agree(std::string_view operation, const Record& mine,
+                            const char (Record::*fault)[N]) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    static_assert(sizeof(Record) <= agreement_bytes, "raise agreement_bytes");
+    const char* const text = mine.*fault;
+    const auto at = text - reinterpret_cast<const char*>(&mine);
+    meet(operation, &mine, sizeof(Record), *text == '\0' ? 0 : static_cast<std::uint32_t>(at));
+    return agreed<Record>();
+  }
 
   /// Collective in effect: makes every rank raise an Error for this operation, and raises it here.
   /// To be called where all ranks could call it, also instead of a collective call.
@@ -88,14 +101,23 @@ class Runtime {
   /// pending, or, if that was thrown already, comes together with the other ranks.
   void enter(std::string_view operation);
 
+  /// Local: this rank's next launch of a fused operation uses workspace number `workspace` (not 0).
+  /// All ranks launch in the same order, so a rank that waits for one that uses another workspace
+  /// gives up.
+  void begin_launch(std::uint32_t workspace);
+
   /// Number of allocations that rank `rank` had dropped when it entered the last collective call.
   std::uint64_t dropped_count(int rank) const { return arrival(rank).dropped; }
   /// Local: tells the others, with the next collective call, that an allocation is no longer used.
   void drop(std::uint64_t sequence);
 
-  /// Host wait with the rules of wait(); used where no DeviceContext exists.
+  /// Host part of wait(): does not spin before it yields.
   /// \return false if given up
   bool wait_until(WaitSite site, bool (*ready)(void*), void* argument);
+
+  /// For tests. true: contexts that are made from now on watch processes by their numbers, as where
+  /// the system offers nothing better.
+  static inline std::atomic<bool> watch_by_number = false;
 
   /// Local: waits of other ranks for this one fail from now on instead of lasting until the
   /// deadline.
@@ -126,8 +148,10 @@ class Runtime {
 
  private:
   const ArrivalSlot& arrival(int rank) const { return control(rank).arrivals[m_generation & 1u]; }
-  void publish_arrival(std::string_view operation, const void* data, std::size_t bytes);
-  void meet(std::string_view operation, const void* data, std::size_t bytes);
+  void publish_arrival(std::string_view operation, const void* data, std::size_t bytes,
+                       std::uint32_t fault);
+  void meet(std::string_view operation, const void* data, std::size_t bytes,
+            std::uint32_t fault = 0);
   int find_other_call() const;
   void require_same_call(std::string_view operation) const;
   void recover(std::string_view operation);
@@ -137,26 +161,33 @@ class Runtime {
   void wait_for_recovery(std::string_view operation,
                          std::atomic<std::uint64_t> RecoverySlot::*word);
   [[noreturn]] void throw_abort(std::string_view operation);
+  void watch(int rank);
   bool process_is_gone(int rank) const;
   bool find_departed(WaitSite site, bool& orderly, int& who) const;
   bool peer_is_elsewhere(WaitSite site) const;
+  std::uint64_t other_launch(WaitSite site) const;
   std::string describe(WaitSite site) const;
   void give_up_on_departed(WaitSite site, bool orderly, int who) noexcept;
   void give_up_on_time(WaitSite site) noexcept;
   void give_up_on_other_call(WaitSite site) noexcept;
+  void give_up_on_other_workspace(WaitSite site, std::uint64_t launch) noexcept;
   enum class WaitResult { ready, aborted, peer_left, peer_elsewhere, too_late };
   WaitResult wait_impl(WaitSite site, bool heed_abort, bool (*ready)(void*), void* argument);
+  template <class Ready>
+  WaitResult spin_and_wait(WaitSite site, bool heed_abort, Ready&& ready);
 
   int m_rank;
   int m_size;
   int m_spins = 1;
   double m_timeout;
   std::vector<SharedSegment> m_segments;
-  std::vector<int> m_process_descriptors;  // readable when the process has ended; -1: unknown
+  std::vector<int> m_process_descriptors;  // readable when the process has ended; -1: none
+  std::vector<pid_t> m_process_numbers;    // watched where there is no descriptor; 0: not watched
   std::uint64_t m_generation = 0;          // number of the last collective call entered
   std::uint64_t m_completed = 0;  // number of the last one that all ranks were seen to enter
   std::mutex m_drop_mutex;
   std::atomic<std::uint64_t> m_dropped = 0;
+  std::uint32_t m_launches = 0;  // of fused operations since the last recovery
   std::uint64_t m_recoveries = 0;
   std::uint64_t m_epoch = 0;
   bool m_recovering = false;  // arrived in a recovery in which others are still missing

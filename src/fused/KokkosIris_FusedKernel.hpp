@@ -90,12 +90,12 @@ struct FusedKernel {
   KOKKOS_FUNCTION Tile tile(const Team& team, int which, std::int64_t rows,
                             std::int64_t cols) const {
     return {reinterpret_cast<Acc*>(tiles + (2 * team.league_rank() + which) * tile_bytes),
-            schedule.block_columns, rows, cols};
+            schedule.tile_stride(), rows, cols};
   }
   /// Staging of producer `from` for consumer `to`.
   KOKKOS_FUNCTION Tile staged(int from, int to, std::int64_t item, std::int64_t rows,
                               std::int64_t cols) const {
-    return {reinterpret_cast<Acc*>(exchange.slot(from, to, item)), schedule.block_columns, rows,
+    return {reinterpret_cast<Acc*>(exchange.slot(from, to, item)), schedule.tile_stride(), rows,
             cols};
   }
 
@@ -126,6 +126,18 @@ struct FusedKernel {
     }
     compute(team, held, item, owner, result);
     return result;
+  }
+
+  /// Computes a tile of owner 0 that only this rank needs, at `out`.
+  template <class Team>
+  KOKKOS_FUNCTION void finish_in_place(const Team& team, const LoadedPanel& held,
+                                       const ItemSchedule::Item& item,
+                                       const MatrixRef<T>& out) const {
+    if (out.rows == 0 || out.cols == 0) return;
+    const Tile result = compute_in_place(team, held, item, 0, out);
+    if (static_cast<const void*>(result.data) == static_cast<const void*>(out.data)) return;
+    engine.tile_store().sum(
+        team, 1, [&](int) { return result; }, 1, [&](int) { return out; }, 1);
   }
 
  private:

@@ -77,7 +77,9 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
   if constexpr (Host) {
     const PackedGemm& routines = packed_gemm(element_kind<T>::value, workspace.signature.m);
     if (workspace.signature.engine == TileEngine::packed) {
-      return launch(PackedTileEngine<T>{&routines, b, schedule, workspace.prepared_b});
+      using Engine = PackedTileEngine<T>;
+      char* const packed = Engine::uses_b_in_place(routines, b) ? nullptr : workspace.prepared_b;
+      return launch(Engine{&routines, b, schedule, packed});
     }
 #ifdef KOKKOSIRIS_ENABLE_BLAS
     if (workspace.signature.engine == TileEngine::blas) {
@@ -174,7 +176,7 @@ FusedWorkspace run_fused(const ExecutionSpace& exec, Context<MemorySpace>& conte
   const FusedArguments<T> arguments{
       {Operation::operation, context.size(), describe_operand(context, c),
        describe_operand(context, a), describe_operand(context, b), options.bias.axis,
-       options.bias.size, element_number<T>()},
+       options.bias.size, element_number<T>(), options.bias.data, options.bias.stride},
       matrix_ref(c),
       as_const(matrix_ref(a)),
       as_const(matrix_ref(b)),

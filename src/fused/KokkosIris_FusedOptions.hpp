@@ -66,7 +66,8 @@ struct FusedOptions {
   Bias<T> bias = {};
   /// false: the call ends with a barrier, after which the results of all ranks are complete.
   /// true: it returns after the launch; when the execution space instance is fenced this rank's
-  /// result is complete and its operands may be changed.
+  /// result is complete and its operands may be changed. All ranks give the same value: the barrier
+  /// is collective.
   bool async_op = false;
   FusedConfig config = {};
   /// Result of an earlier call; spares the preparation if operation, shape, type and config are

@@ -52,8 +52,10 @@ TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem) {
   if constexpr (Host) {
     const PackedGemm& gemm = packed_gemm(element_kind<T>::value, problem.m());
     if (engine == TileEngine::packed) {
-      return {gemm.balanced_panel_rows(std::max<std::int64_t>(1, problem.m())), gemm.tile_columns,
-              gemm.nr};
+      // B is read best along its rows, and tiles of few rows fit in cache even so.
+      const std::int64_t rows = std::max<std::int64_t>(1, problem.m());
+      const std::int64_t columns = rows <= 2 * gemm.mr ? 4 * gemm.tile_columns : gemm.tile_columns;
+      return {gemm.balanced_panel_rows(rows), columns, gemm.nr};
     }
     if (engine == TileEngine::blas) return {256, 1024, 16};
   }
@@ -133,29 +135,34 @@ class LocalParts {
   std::size_t m_bytes = 0;
 };
 
-/// Allocates and clears the memory of a workspace. Collective.
-template <class T, bool Host, class ExecutionSpace, class MemorySpace>
-void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
-                        const FusedProblem& problem, const EngineMemory& memory,
-                        WorkspaceState& state) {
+/// Sets the sizes of the exchange, which follow from the schedule.
+template <class T>
+void size_exchange(const DeviceContext& context, WorkspaceState& state) {
   const ItemSchedule& schedule = state.schedule;
   const bool reduces = schedule.owners > 1;
   state.tile_bytes = round_up(
-      schedule.panel_rows * schedule.block_columns * std::int64_t(sizeof(acc_type_t<T>)), 128);
+      schedule.panel_rows * schedule.tile_stride() * std::int64_t(sizeof(acc_type_t<T>)), 128);
   TileExchange& exchange = state.exchange;
-  exchange.context = context.device();
+  exchange.context = context;
   exchange.items = schedule.items();
   exchange.slot_bytes = reduces ? state.tile_bytes : 0;
   exchange.slots = reduces ? TileExchange::slots_for(exchange.items, schedule.teams) : 0;
-  const std::size_t flag_bytes = TileExchange::flag_bytes(problem.ranks, exchange.slots);
+}
+
+/// Allocates and clears the memory of a workspace whose exchange has its sizes. Collective.
+template <class ExecutionSpace, class MemorySpace>
+void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context, int ranks,
+                        const EngineMemory& memory, WorkspaceState& state) {
+  TileExchange& exchange = state.exchange;
   auto block = context.template empty<char*>(
       "KokkosIris::workspace",
-      TileExchange::symmetric_bytes(problem.ranks, exchange.slots, exchange.slot_bytes));
+      TileExchange::symmetric_bytes(ranks, exchange.slots, exchange.slot_bytes));
   exchange.place(block.data());
 
   LocalParts parts;
   const std::size_t words_at = parts.add(sizeof(LocalWords));
-  const std::int64_t buffers = schedule.shares_panels() ? schedule.panels : state.league;
+  const std::int64_t buffers =
+      state.schedule.shares_panels() ? state.schedule.panels : state.league;
   const std::size_t panels_at = parts.add(memory.panel_bytes * static_cast<std::size_t>(buffers));
   const std::size_t tiles_at =
       parts.add(static_cast<std::size_t>(2 * state.tile_bytes * state.league));
@@ -167,7 +174,8 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"), parts.bytes());
     fill(exec, LocalParts::begin_in(local.data()) + words_at, sizeof(LocalWords),
          ConstantValues<char>{0});
-    fill(exec, block.data(), flag_bytes, ConstantValues<char>{0});
+    fill(exec, block.data(), TileExchange::flag_bytes(ranks, exchange.slots),
+         ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
   } catch (const std::exception& error) {
     fault =
@@ -186,7 +194,58 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   state.local_memory = std::make_shared<decltype(local)>(local);
 }
 
-/// The workspace for a call: the given one if it fits, else a new one (collective).
+/// What a call asks for, and in `fault` why it is illegal, if so.
+template <class T, bool Host>
+FusedSignature signature_of(const FusedProblem& problem, const FusedConfig& config,
+                            std::string& fault) {
+  fault = find_fault(problem);
+  if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
+    fault = "a size in FusedConfig is negative; 0 means automatic";
+  }
+  const TileEngine engine =
+      choose_engine(config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
+  const TileSizes sizes = choose_sizes<T, Host>(engine, problem, config, fault);
+  return {problem.operation,
+          problem.element,
+          problem.m(),
+          problem.n(),
+          problem.k(),
+          config,
+          engine,
+          0,
+          sizes};
+}
+
+/// A new workspace. Collective, and all ranks may have a fault.
+template <class T, bool Host, class ExecutionSpace, class MemorySpace>
+FusedWorkspace make_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
+                              const FusedProblem& problem, const FusedSignature& signature,
+                              const std::string& fault) {
+  Runtime& runtime = context.runtime();
+  auto state = std::make_shared<WorkspaceState>();
+  const std::int64_t concurrency = concurrency_of(exec);
+  const std::int64_t asked = signature.config.teams;
+  state->league = static_cast<int>(asked > 0 ? std::min(asked, concurrency) : concurrency);
+  const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);
+
+  const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
+                       problem.operation == FusedOperation::matmul_reduce_scatter;
+  const TileSizes& sizes = signature.sizes;
+  state->signature = signature;
+  state->schedule =
+      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
+                         sizes.block_columns, sizes.granularity, teams);
+  size_exchange<T>(context.device(), *state);
+  allocate_workspace(exec, context, problem.ranks,
+                     memory_of<T, Host>(signature.engine, state->schedule, problem), *state);
+  state->context = context.shared_state();
+  state->epoch = runtime.epoch();
+  state->number = std::max(1u, static_cast<std::uint32_t>(runtime.calls()));
+  return FusedWorkspace(state);
+}
+
+/// The workspace for a call: the given one if it fits, else a new one (collective). The launch
+/// comes next.
 /// \throws Error on all ranks if one has illegal arguments or they differ
 template <class T, bool Host, class ExecutionSpace, class MemorySpace>
 FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace>& context,
@@ -195,44 +254,18 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   Runtime& runtime = context.runtime();
   // A recovery from an earlier error, if there is one to make, outdates the given workspace.
   runtime.enter(to_string(problem.operation));
-  std::string fault = find_fault(problem);
-  if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
-    fault = "a size in FusedConfig is negative; 0 means automatic";
-  }
-  const TileEngine engine =
-      choose_engine(config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
-  const TileSizes sizes = choose_sizes<T, Host>(engine, problem, config, fault);
-  const FusedSignature signature{problem.operation,
-                                 problem.element,
-                                 problem.m(),
-                                 problem.n(),
-                                 problem.k(),
-                                 config,
-                                 engine,
-                                 0,
-                                 sizes};
+  std::string fault;
+  const FusedSignature signature = signature_of<T, Host>(problem, config, fault);
   if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
     // The other ranks may be in the kernel already, where they would wait for this one.
     runtime.fail(ErrorCode::invalid_argument, to_string(problem.operation), fault);
   }
-  if (fits(given, signature, context.state(), runtime.epoch())) return given;
-  auto state = std::make_shared<WorkspaceState>();
-  const std::int64_t concurrency = concurrency_of(exec);
-  state->league = static_cast<int>(
-      config.teams > 0 ? std::min<std::int64_t>(config.teams, concurrency) : concurrency);
-  const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);
-
-  const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
-                       problem.operation == FusedOperation::matmul_reduce_scatter;
-  state->signature = signature;
-  state->schedule =
-      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
-                         sizes.block_columns, sizes.granularity, teams);
-  allocate_workspace<T, Host>(exec, context, problem,
-                              memory_of<T, Host>(engine, state->schedule, problem), *state);
-  state->context = context.shared_state();
-  state->epoch = runtime.epoch();
-  return FusedWorkspace(state);
+  const FusedWorkspace workspace =
+      fits(given, signature, context.state(), runtime.epoch())
+          ? given
+          : make_workspace<T, Host>(exec, context, problem, signature, fault);
+  runtime.begin_launch(workspace.number());
+  return workspace;
 }
 
 }  // namespace KokkosIris::Impl

@@ -8,8 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fused/KokkosIris_FusedProblem.hpp>
+#include <fused/arch/host/KokkosIris_PackedGemm.hpp>
 #include <limits>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace KokkosIris::Impl {
 namespace {
@@ -53,6 +56,9 @@ std::string find_bias_fault(const FusedProblem& p) {
   const bool fits_rows = p.bias_size == p.m();
   const bool fits_cols = p.bias_size == p.n();
   const std::string length = "the bias has length " + std::to_string(p.bias_size);
+  if (p.bias_axis != BiasAxis::none && p.bias_stride < 0) {
+    return "the bias has stride " + std::to_string(p.bias_stride) + "; it must not be negative";
+  }
   switch (p.bias_axis) {
     case BiasAxis::none:
       return {};
@@ -79,11 +85,87 @@ std::pair<const char*, const char*> byte_range(const OperandDescription& o) {
   return {o.data, o.data + (last + 1) * o.element_bytes};
 }
 
-/// True only if an element is certainly shared: operands may be interleaved parts of one
-/// allocation.
+struct Range {
+  std::int64_t first, last;
+};
+
+/// Products of an offset and an inverse, which need not fit into 64 bits.
+__extension__ typedef __int128 Wide;
+
+/// x with a x = 1 modulo m, for coprime a in [0, m) and m >= 1.
+std::int64_t inverse(std::int64_t a, std::int64_t m) {
+  std::int64_t r0 = m, r1 = a, t0 = 0, t1 = 1;
+  while (r1 != 0) {
+    const std::int64_t q = r0 / r1;
+    r0 = std::exchange(r1, r0 - q * r1);
+    t0 = std::exchange(t1, t0 - q * t1);
+  }
+  return m == 1 ? 0 : (t0 + m) % m;
+}
+
+std::int64_t floor_div(Wide a, std::int64_t b) {
+  return static_cast<std::int64_t>(a / b - (a % b < 0 ? 1 : 0));
+}
+
+/// True if there are p and q in their ranges with a p + b q = c, for a, b >= 0.
+bool has_solution(std::int64_t a, Range p, std::int64_t b, Range q, std::int64_t c) {
+  if (b == 0) {
+    if (a == 0) return c == 0;
+    return has_solution(b, q, a, p, c);
+  }
+  const std::int64_t divisor = std::gcd(a, b);
+  if (c % divisor != 0) return false;
+  a /= divisor;
+  b /= divisor;
+  c /= divisor;
+  // The solutions are p0 + t b, q0 - t a for all integers t.
+  const std::int64_t c_mod = (c % b + b) % b;
+  const auto p0 = static_cast<std::int64_t>(Wide(c_mod) * inverse(a % b, b) % b);
+  const Wide q0 = (Wide(c) - Wide(a) * p0) / b;
+  std::int64_t first = -floor_div(Wide(p0) - p.first, b);
+  std::int64_t last = floor_div(Wide(p.last) - p0, b);
+  if (a == 0) return q0 >= q.first && q0 <= q.last && first <= last;
+  first = std::max(first, -floor_div(Wide(q.last) - q0, a));
+  last = std::min(last, floor_div(q0 - q.first, a));
+  return first <= last;
+}
+
+/// The strides that both matrices have; none if they differ. A dimension of one element has any.
+bool common_stride(std::int64_t x_extent, std::int64_t x_stride, std::int64_t y_extent,
+                   std::int64_t y_stride, std::int64_t& stride) {
+  stride = x_extent == 1 ? y_stride : x_stride;
+  return x_extent == 1 || y_extent == 1 || x_stride == y_stride;
+}
+
+/// Whether two matrices share an element, if they have the same strides.
+/// \return false if they have not
+bool overlap_of_equal_strides(const OperandDescription& x, const OperandDescription& y,
+                              bool& overlap) {
+  std::int64_t row_stride = 0, col_stride = 0;
+  if (!common_stride(x.rows, x.row_stride, y.rows, y.row_stride, row_stride) ||
+      !common_stride(x.cols, x.col_stride, y.cols, y.col_stride, col_stride)) {
+    return false;
+  }
+  // Elements (i, j) of x and (k, l) of y coincide if (i - k) row_stride + (j - l) col_stride is
+  // the distance of the first ones.
+  const std::int64_t distance = (y.data - x.data) / x.element_bytes;
+  overlap = has_solution(row_stride, {1 - y.rows, x.rows - 1}, col_stride, {1 - y.cols, x.cols - 1},
+                         distance);
+  return true;
+}
+
+/// Exact where the strides are equal, also after a transposition. Otherwise true only if an element
+/// is certainly shared: operands may be interleaved parts of one allocation.
 bool surely_overlap(const OperandDescription& x, const OperandDescription& y) {
   if (x.rows * x.cols == 0 || y.rows * y.cols == 0) return false;
   if (x.data == y.data) return true;
+  OperandDescription transposed = y;
+  std::swap(transposed.rows, transposed.cols);
+  std::swap(transposed.row_stride, transposed.col_stride);
+  bool overlap = false;
+  if (overlap_of_equal_strides(x, y, overlap) || overlap_of_equal_strides(x, transposed, overlap)) {
+    return overlap;
+  }
   const auto [x_begin, x_end] = byte_range(x);
   const auto [y_begin, y_end] = byte_range(y);
   const auto dense = [](const OperandDescription& o, const char* begin, const char* end) {
@@ -121,14 +203,45 @@ std::string find_memory_fault(const FusedProblem& p) {
   if (surely_overlap(p.c, p.a) || surely_overlap(p.c, p.b)) {
     return "C shares memory with A or B; the operands are read while C is written";
   }
+  if (p.bias_axis != BiasAxis::none) {
+    const OperandDescription bias{"",
+                                  static_cast<const char*>(p.bias_data),
+                                  p.bias_size,
+                                  1,
+                                  p.bias_stride,
+                                  1,
+                                  p.c.element_bytes,
+                                  false};
+    if (surely_overlap(p.c, bias)) {
+      return "C shares memory with the bias, which is read while C is written";
+    }
+  }
   return {};
 }
 
 struct CallRecord {
   FusedSignature signature;
   std::int64_t teams;
+  char isa[16];  ///< instruction set of the packed engine
   char fault[600];
 };
+
+/// Instruction set of the packed engine, on which its tile sizes depend; "" for other engines.
+const char* isa_of(const FusedSignature& signature) {
+  if (signature.engine != TileEngine::packed) return "";
+  return packed_gemm(static_cast<ElementKind>(signature.element), signature.m).name;
+}
+
+/// What to do about ranks whose calls differ; if only the tiles do, they were given the same.
+std::string advice(const CallRecord& x, const CallRecord& y) {
+  FusedSignature given = y.signature;
+  given.sizes = x.signature.sizes;
+  if (!(given == x.signature) || std::string_view(x.isa) == y.isa) {
+    return "; all ranks must give the same";
+  }
+  return std::string("; the packed engine uses instruction set ") + x.isa + " on the one and " +
+         y.isa + " on the other: set KOKKOSIRIS_HOST_ISA to one that all ranks have";
+}
 
 std::string describe(const FusedSignature& s) {
   static constexpr const char* types[] = {"double", "float", "half", "bfloat16"};
@@ -197,9 +310,18 @@ TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_e
 std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, std::int64_t teams,
                            const std::string& fault, ErrorCode code) {
   const char* const operation = to_string(signature.operation);
-  CallRecord mine{signature, teams, {}};
+  CallRecord mine{signature, teams, {}, {}};
   std::snprintf(mine.fault, sizeof(mine.fault), "%s", fault.c_str());
-  const auto all = runtime.agree(operation, mine);
+  if (fault.empty()) std::snprintf(mine.isa, sizeof(mine.isa), "%s", isa_of(signature));
+  std::vector<CallRecord> all;
+  try {
+    all = runtime.agree(operation, mine, &CallRecord::fault);
+  } catch (const Error& error) {
+    // The others were in the kernel, and have given up because of this rank.
+    const bool given_up = error.code() == ErrorCode::peer_failed;
+    if (given_up && !fault.empty()) throw_error(code, runtime.rank(), operation, fault);
+    throw;
+  }
   for (int rank = 0; rank < runtime.size(); ++rank) {
     const CallRecord& theirs = all[static_cast<std::size_t>(rank)];
     if (theirs.fault[0] == '\0') continue;
@@ -215,7 +337,7 @@ std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, st
                 "rank 0 calls " + describe(all[0].signature) + ", rank " + std::to_string(rank) +
                     " calls " + describe(theirs.signature) +
                     (theirs.signature.config == all[0].signature.config ? "" : ", another config") +
-                    "; all ranks must give the same");
+                    advice(all[0], theirs));
   }
   return most;
 }

@@ -33,6 +33,8 @@ struct FusedProblem {
   BiasAxis bias_axis;
   std::int64_t bias_size;
   std::int32_t element;  ///< number of the element type
+  const void* bias_data = nullptr;
+  std::int64_t bias_stride = 1;
 
   /// Of one rank's product: for all_gather_matmul K is that of the gathered operand.
   std::int64_t m() const { return a.rows; }

@@ -73,7 +73,8 @@ struct FusedSignature {
 struct WorkspaceState {
   FusedSignature signature;
   std::weak_ptr<ContextState> context;
-  std::uint64_t epoch = 0;  ///< recoveries of the context before the preparation
+  std::uint64_t epoch = 0;   ///< recoveries of the context before the preparation
+  std::uint32_t number = 0;  ///< of the preparation, the same on all ranks; not 0
 
   ItemSchedule schedule;
   TileExchange exchange;
@@ -94,7 +95,8 @@ struct WorkspaceState {
 /// same operation, shape, element type and configuration; those do no communication between hosts
 /// and allocate nothing. Copies refer to the same workspace. It serves one call at a time, and all
 /// ranks pass the workspaces of the same earlier call. A workspace that does not fit is prepared
-/// anew, which is collective. Its memory is freed with the last copy.
+/// anew, which is collective. Its memory is freed with the last copy. Ranks that pass workspaces of
+/// different calls get an error that names both by number().
 class FusedWorkspace {
  public:
   FusedWorkspace() = default;
@@ -107,6 +109,10 @@ class FusedWorkspace {
   std::string operation() const;
   /// Name of the tile engine that serves it, or "none".
   std::string engine() const;
+
+  /// Number of the call that prepared it: equal on all ranks, and different for every preparation
+  /// of a context; 0 for a default-constructed workspace. Errors about workspaces name it.
+  std::uint32_t number() const { return m_state ? m_state->number : 0; }
 
   /// For the layers of the library.
   const std::shared_ptr<Impl::WorkspaceState>& state() const { return m_state; }

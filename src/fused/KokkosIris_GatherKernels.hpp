@@ -56,12 +56,9 @@ struct GatherMatmulKernel : FusedKernel<T, Engine> {
       const std::int64_t cols = schedule.columns_of(0, item.block);
       if (item.rows == 0 || cols == 0) continue;
       if (!this->hold_panel(team, source, item, held)) return;
-      const MatrixRef<T> out =
-          c.block(item.row, item.block * schedule.block_columns, item.rows, cols);
-      const Tile tile = this->compute_in_place(team, held, item, 0, out);
-      if (static_cast<const void*>(tile.data) == static_cast<const void*>(out.data)) continue;
-      this->engine.tile_store().sum(
-          team, 1, [&](int) { return tile; }, 1, [&](int) { return out; }, 1);
+      this->finish_in_place(
+          team, held, item,
+          c.block(item.row, item.block * schedule.block_columns, item.rows, cols));
     }
     exchange.leave(team, call);
   }

@@ -84,6 +84,10 @@ struct ItemSchedule {
     return max64(0, min64(block_columns, chunk_columns(owner) - block * block_columns));
   }
 
+  /// Leading dimension of tiles in buffers of the library: rows a power of two apart would compete
+  /// for a few lines of the first-level cache.
+  KOKKOS_FUNCTION std::int64_t tile_stride() const { return block_columns + 16; }
+
   /// True if teams share panels, so that each operand panel is prepared once for all of them.
   KOKKOS_FUNCTION bool shares_panels() const { return panels < teams && blocks > 1; }
 };

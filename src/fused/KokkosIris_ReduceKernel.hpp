@@ -39,21 +39,23 @@ struct ReduceKernel : FusedKernel<T, Engine> {
     const LocalA source{*this};
     if (!this->prepare(team, source)) return;
     LoadedPanel held;
-    // Alone, a rank has nothing to wait for and adds up an item while it is in the cache.
-    const bool delay = exchange.size() > 1;
+    // Alone, a rank has nothing to wait for or to add.
+    const bool alone = exchange.size() == 1;
     std::int64_t previous = -1;
     int which = 0;
     for (std::int64_t number = team.league_rank(); number < schedule.items();
          number += team.league_size()) {
       const Item item = schedule.item(number);
       if (item.rows > 0 && !this->hold_panel(team, source, item, held)) return;
-      if (!produce(team, call, number, item, held)) return;
       const std::int64_t cols = schedule.columns_of(exchange.rank(), item.block);
-      this->compute(team, held, item, exchange.rank(), this->tile(team, which, item.rows, cols));
-      if (!delay) {
-        if (!reduce(team, call, number, which)) return;
+      if (alone) {
+        this->finish_in_place(
+            team, held, item,
+            c.block(item.row, item.block * schedule.block_columns, item.rows, cols));
         continue;
       }
+      if (!produce(team, call, number, item, held)) return;
+      this->compute(team, held, item, exchange.rank(), this->tile(team, which, item.rows, cols));
       which = 1 - which;
       if (previous >= 0 && !reduce(team, call, previous, which)) return;
       previous = number;

@@ -43,7 +43,7 @@ struct PackedTileEngine {
   const PackedGemm* gemm = nullptr;
   MatrixRef<const T> b;
   ItemSchedule schedule;
-  char* packed_b = nullptr;  ///< null: B is used where it lies, because only one panel meets it
+  char* packed_b = nullptr;  ///< null: B is used where it lies
 
   /// Bytes of workspace for B: each owner's chunk is packed by itself, so that chunks may begin at
   /// any column.
@@ -57,7 +57,12 @@ struct PackedTileEngine {
                                  std::int64_t k) {
     return static_cast<std::size_t>(round_up(gemm.packed_a_bytes(schedule.panel_rows, k), 64));
   }
+  /// Whatever B is, because only one panel meets it: no workspace is needed.
   static bool uses_b_in_place(const ItemSchedule& schedule) { return schedule.panels <= 1; }
+  /// Because of what B is: the workspace is left aside.
+  static bool uses_b_in_place(const PackedGemm& gemm, const MatrixRef<const T>& b) {
+    return b.rows <= gemm.in_place_k && b.col_stride == 1;
+  }
 
   TileStore tile_store() const { return {gemm}; }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <core/KokkosIris_Bootstrap.hpp>
 #include <core/KokkosIris_DeviceControl.hpp>
 #include <core/KokkosIris_Environment.hpp>
+#include <cstdio>
 #include <heap/KokkosIris_ContextState.hpp>
 #include <limits>
 
@@ -33,17 +35,12 @@ std::string describe(const ResolvedOptions& options) {
          std::to_string(options.copy_engine_entries) + ", seed " + std::to_string(options.seed);
 }
 
-/// Fills in the environment's values; collective, so that one rank's bad value is an error of all.
-ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
+/// Fills in the environment's values; what is wrong goes to `reason`.
+ResolvedOptions resolve_here(const ContextOptions& options, std::string& reason) {
   ResolvedOptions mine{options.heap_size, options.timeout, options.copy_engine_entries,
                        options.seed};
-  std::string reason;
-  try {
-    if (mine.heap_size == 0) mine.heap_size = environment_heap_size();
-    if (mine.timeout < 0.0) mine.timeout = environment_timeout();
-  } catch (const Error& error) {
-    reason = error.what();
-  }
+  if (mine.heap_size == 0) mine.heap_size = environment_heap_size(reason);
+  if (mine.timeout < 0.0) mine.timeout = environment_timeout(reason);
   if (!std::isfinite(mine.timeout)) {
     reason = "timeout is " + std::to_string(mine.timeout) + "; give seconds >= 0 (0: no deadline)";
   }
@@ -56,10 +53,28 @@ ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
   if (mine.heap_size > (std::size_t(1) << 46)) {
     reason = "heap_size is " + std::to_string(mine.heap_size) + " bytes, more than can be mapped";
   }
-  if (!bootstrap.all_ok(reason.empty())) {
-    throw_error(ErrorCode::invalid_argument, bootstrap.rank(), "Context",
-                reason.empty() ? "another rank gave invalid options" : reason);
+  return mine;
+}
+
+/// Collective: one rank's fault is an error of all, which names it.
+void require_no_fault(Bootstrap& bootstrap, ErrorCode code, const std::string& reason) {
+  struct Fault {
+    char text[400];
+  } mine{};
+  std::snprintf(mine.text, sizeof(mine.text), "%s", reason.c_str());
+  const auto all = bootstrap.all_gather(mine);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].text[0] == '\0') continue;
+    throw_error(code, bootstrap.rank(), "Context",
+                reason.empty() ? "rank " + std::to_string(rank) + ": " + all[rank].text : reason);
   }
+}
+
+/// Collective, so that one rank's bad value is an error of all.
+ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
+  std::string reason;
+  const ResolvedOptions mine = resolve_here(options, reason);
+  require_no_fault(bootstrap, ErrorCode::invalid_argument, reason);
   const auto all = bootstrap.all_gather(mine);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
@@ -80,12 +95,9 @@ std::unique_ptr<CopyEngine> make_engine(Bootstrap& bootstrap, Runtime& runtime, 
     engine = factory.copy_engine(runtime, entries);
   } catch (const std::exception& error) {
     reason = error.what();
+    if (reason.empty()) reason = "no copy engine";
   }
-  if (!bootstrap.all_ok(engine != nullptr)) {
-    throw_error(engine ? ErrorCode::peer_failed : ErrorCode::system, bootstrap.rank(), "Context",
-                engine ? "another rank could not start its copy engine"
-                       : "cannot start the copy engine: " + reason);
-  }
+  require_no_fault(bootstrap, ErrorCode::system, reason);
   return engine;
 }
 

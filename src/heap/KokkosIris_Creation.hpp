@@ -76,13 +76,17 @@ inline constexpr bool is_real_v = std::is_floating_point_v<T> || is_half_v<T>;
 template <class T>
 using sequence_type = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
 
+/// An extent as given. Negative ones stay recognizable (is_negative()) until the ranks meet, when
+/// they are an error of all; larger ones than can be addressed become the largest of those.
 template <class Extent>
-std::size_t checked_extent(Extent extent) {
+std::size_t given_extent(Extent extent) {
   static_assert(std::is_integral_v<Extent>, "extents are integers");
   if constexpr (std::is_signed_v<Extent>) {
-    if (extent < 0) return std::numeric_limits<std::size_t>::max();  // reported with the size
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(extent));
+  } else {
+    constexpr std::size_t largest = std::numeric_limits<std::ptrdiff_t>::max();
+    return extent < largest ? static_cast<std::size_t>(extent) : largest;
   }
-  return static_cast<std::size_t>(extent);
 }
 
 /// Layout of a View with the given run-time extents; compile-time extents are filled in.
@@ -90,7 +94,7 @@ template <class View, class... Extents>
 typename View::array_layout make_layout(Extents... extents) {
   static_assert(sizeof...(Extents) == View::rank_dynamic,
                 "give one extent for each run-time dimension of the data type");
-  const std::size_t given[] = {checked_extent(extents)..., 0};
+  const std::size_t given[] = {given_extent(extents)..., 0};
   typename View::array_layout layout;
   for (std::size_t r = 0; r < View::rank(); ++r) {
     layout.dimension[r] = r < View::rank_dynamic ? given[r] : View::static_extent(r);
@@ -120,7 +124,7 @@ std::size_t layout_bytes(const typename View::array_layout& layout) {
   bool overflow = false;
   bool none = false;
   for (std::size_t r = 0; r < View::rank(); ++r) {
-    if (layout.dimension[r] == std::numeric_limits<std::size_t>::max()) return layout.dimension[r];
+    if (is_negative(layout.dimension[r])) return std::numeric_limits<std::size_t>::max();
     none = none || layout.dimension[r] == 0;
     overflow = __builtin_mul_overflow(bytes, layout.dimension[r], &bytes) || overflow;
   }

@@ -50,6 +50,7 @@ HeapBlock SymmetricHeap::allocate(std::string_view operation, const HeapRequest&
   m_asked = m_runtime.calls() + 1;
   const auto requests = m_runtime.agree(operation, request);
   reclaim();
+  require_valid(operation, requests);
   require_equal(operation, requests);
   if (m_live.size() >= max_live_allocations) {
     throw_error(ErrorCode::out_of_memory, m_runtime.rank(), operation,
@@ -80,6 +81,20 @@ void SymmetricHeap::catch_up(bool missed) {
   const auto requests = m_runtime.agreed<HeapRequest>();
   if (!all_equal(requests)) return;
   if (const auto block = take(requests[0].bytes)) drop(block->sequence);
+}
+
+void SymmetricHeap::require_valid(std::string_view operation,
+                                  const std::vector<HeapRequest>& requests) const {
+  for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+    for (std::uint32_t r = 0; r < requests[rank].rank; ++r) {
+      const std::size_t extent = requests[rank].extents[r];
+      if (!is_negative(extent)) continue;
+      throw_error(ErrorCode::invalid_argument, m_runtime.rank(), operation,
+                  "extent " + std::to_string(r) + " of the view is " +
+                      std::to_string(static_cast<std::ptrdiff_t>(extent)) + " on rank " +
+                      std::to_string(rank) + "; extents are not negative");
+    }
+  }
 }
 
 void SymmetricHeap::require_equal(std::string_view operation,

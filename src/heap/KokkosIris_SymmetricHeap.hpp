@@ -39,6 +39,9 @@ struct HeapRequest {
   bool operator==(const HeapRequest&) const = default;
 };
 
+/// True for an extent that was given as a negative number.
+constexpr bool is_negative(std::size_t extent) { return static_cast<std::ptrdiff_t>(extent) < 0; }
+
 /// The symmetric heap of a context. Host only.
 class SymmetricHeap {
  public:
@@ -50,7 +53,8 @@ class SymmetricHeap {
   SymmetricHeap(Runtime& runtime, PeerMemory& memory, std::size_t reserved, std::size_t bytes);
 
   /// Collective: a block of `bytes` bytes on every rank, not initialised.
-  /// \throws Error on all ranks: (mismatch) if the ranks ask for different things, naming all;
+  /// \throws Error on all ranks: (invalid_argument) for a negative extent, naming it; (mismatch) if
+  ///         the ranks ask for different things, naming all;
   ///         (out_of_memory) if no free block is large enough, naming what is free
   HeapBlock allocate(std::string_view operation, std::size_t bytes) {
     HeapRequest request;
@@ -79,6 +83,7 @@ class SymmetricHeap {
   };
   std::optional<HeapBlock> take(std::size_t bytes);
   void catch_up(bool missed);
+  void require_valid(std::string_view operation, const std::vector<HeapRequest>& requests) const;
   void require_equal(std::string_view operation, const std::vector<HeapRequest>& requests) const;
   [[noreturn]] void throw_out_of_memory(std::string_view operation, std::size_t bytes) const;
 

@@ -44,7 +44,9 @@ KOKKOS_INLINE_FUNCTION bool is_symmetric(const DeviceContext& context,
 ///
 /// It is a Kokkos::View (managed: the block is freed when the last copy has died on every rank) and
 /// is used as one: in deep_copy, subview, mirrors and kernels. Made by the creation functions of
-/// Context, which are collective; copying and destroying one is local.
+/// Context, which are collective; copying and destroying one is local. It cannot be resized:
+/// Kokkos::resize and Kokkos::realloc would give it memory that no other rank has. Make another one
+/// on all ranks, copy what is to be kept, and assign it.
 template <class DataType, class Layout, class MemorySpace>
 class SymmetricView : public Kokkos::View<DataType, Layout, MemorySpace> {
  public:
@@ -75,5 +77,22 @@ class SymmetricView : public Kokkos::View<DataType, Layout, MemorySpace> {
 };
 
 }  // namespace KokkosIris
+
+namespace Kokkos {
+/// \name Deleted: see KokkosIris::SymmetricView
+/// In this namespace because these functions are called by their qualified names.
+///@{
+template <class DataType, class Layout, class MemorySpace, class... Extents>
+void resize(KokkosIris::SymmetricView<DataType, Layout, MemorySpace>&, const Extents&...) = delete;
+template <class Property, class DataType, class Layout, class MemorySpace, class... Extents>
+void resize(const Property&, KokkosIris::SymmetricView<DataType, Layout, MemorySpace>&,
+            const Extents&...) = delete;
+template <class DataType, class Layout, class MemorySpace, class... Extents>
+void realloc(KokkosIris::SymmetricView<DataType, Layout, MemorySpace>&, const Extents&...) = delete;
+template <class Property, class DataType, class Layout, class MemorySpace, class... Extents>
+void realloc(const Property&, KokkosIris::SymmetricView<DataType, Layout, MemorySpace>&,
+             const Extents&...) = delete;
+///@}
+}  // namespace Kokkos
 
 #endif

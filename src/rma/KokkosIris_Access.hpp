@@ -96,35 +96,50 @@ KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, T* dst,
 /// \name Views by one thread
 /// The calling thread moves all elements of Views of any rank, layout and strides; extents are
 /// equal on both sides. With a mask (a View of bool or integers with the same extents), elements
-/// whose mask is 0 are neither read nor written. A symmetric view gives the place; its strides are
-/// the same on the other rank.
+/// whose mask is 0 are neither read nor written; without one an alignment may be promised as the
+/// last argument. A symmetric view gives the place; its strides are the same on the other rank.
 ///@{
 
 /// dst = src of rank `peer`; src is symmetric.
-/// \param mask nothing, or one View
-template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <Impl::ViewLike Dst, Impl::ViewLike Src, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void get(const DeviceContext& context, const Dst& dst, const Src& src,
-                                int peer, const Mask&... mask) {
+                                int peer, Aligned<Alignment> = {}) {
+  Impl::copy_block<Alignment>(Impl::RunAlone{}, context, dst, Impl::Place::local(), src,
+                              Impl::Place::on(peer));
+}
+template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
+KOKKOS_INLINE_FUNCTION void get(const DeviceContext& context, const Dst& dst, const Src& src,
+                                int peer, const Mask& mask) {
   Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::local(), src, Impl::Place::on(peer),
-                   mask...);
+                   mask);
 }
 
 /// dst of rank `peer` = src; dst is symmetric.
-/// \param mask nothing, or one View
-template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <Impl::ViewLike Dst, Impl::ViewLike Src, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void put(const DeviceContext& context, const Dst& dst, const Src& src,
-                                int peer, const Mask&... mask) {
+                                int peer, Aligned<Alignment> = {}) {
+  Impl::copy_block<Alignment>(Impl::RunAlone{}, context, dst, Impl::Place::on(peer), src,
+                              Impl::Place::local());
+}
+template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
+KOKKOS_INLINE_FUNCTION void put(const DeviceContext& context, const Dst& dst, const Src& src,
+                                int peer, const Mask& mask) {
   Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(peer), src, Impl::Place::local(),
-                   mask...);
+                   mask);
 }
 
 /// dst of rank `to` = src of rank `from`; both are symmetric.
-/// \param mask nothing, or one View
-template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <Impl::ViewLike Dst, Impl::ViewLike Src, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, const Dst& dst, const Src& src,
-                                 int from, int to, const Mask&... mask) {
+                                 int from, int to, Aligned<Alignment> = {}) {
+  Impl::copy_block<Alignment>(Impl::RunAlone{}, context, dst, Impl::Place::on(to), src,
+                              Impl::Place::on(from));
+}
+template <Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
+KOKKOS_INLINE_FUNCTION void copy(const DeviceContext& context, const Dst& dst, const Src& src,
+                                 int from, int to, const Mask& mask) {
   Impl::copy_block(Impl::RunAlone{}, context, dst, Impl::Place::on(to), src, Impl::Place::on(from),
-                   mask...);
+                   mask);
 }
 ///@}
 

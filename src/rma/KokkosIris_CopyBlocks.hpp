@@ -73,8 +73,9 @@ KOKKOS_INLINE_FUNCTION CopyWork rectangle(const CopyBlocks& blocks, std::uint64_
 }
 
 /// Calls action(work) for every run of elements whose mask is set, in each row of the loop, until
-/// one of the calls returns false. \param loop over destination, source and mask \return false if a
-/// call did
+/// one of the calls returns false.
+/// \param loop over destination, source and mask
+/// \return false if a call did
 template <class T, class M, int Rank, class Action>
 KOKKOS_INLINE_FUNCTION bool for_masked_runs(const StridedLoop<Rank, 3>& loop, T* destination,
                                             const T* source, const M* mask, const Action& action) {

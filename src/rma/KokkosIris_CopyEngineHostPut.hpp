@@ -12,7 +12,9 @@
 #include <heap/KokkosIris_Context.hpp>
 #include <rma/KokkosIris_CopyBlocks.hpp>
 #include <rma/KokkosIris_CopyEnginePut.hpp>
+#include <rma/KokkosIris_HostAccess.hpp>
 #include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_HostSignal.hpp>
 #include <rma/KokkosIris_Quiet.hpp>
 #include <rma/KokkosIris_ViewTraits.hpp>
 
@@ -40,10 +42,11 @@ HostChecks check_engine_copy(const Context<MemorySpace>& context, const char* op
 /// They wait for the work in `exec`, which may produce the source or use the destination, submit
 /// the copy and return; completion is by quiet() or by the signal. Rules and order are those of the
 /// forms for kernels, views may have any layouts and be subviews. Called by one rank; the peer,
-/// which may be the own rank, takes no part. \throws Error (invalid_argument) if there is no rank
-/// `peer`, the extents differ, or the view or flag
-///         that is on the peer does not lie in the symmetric heap; the error of a rank that failed,
-///         or (timeout), if the wait for room in the ring was given up
+/// which may be the own rank, takes no part.
+///
+/// \throws Error (invalid_argument) if there is no rank `peer`, the extents differ, or the view or
+///         flag that is on the peer does not lie in the symmetric heap; the error of a rank that
+///         failed, or (timeout), if the wait for room in the ring was given up
 ///@{
 
 /// Copies `src` to what `dst` is on rank `peer`.
@@ -63,16 +66,19 @@ void put(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
 
 /// As put, then a signal on the peer, see put_signal in kernels. Views without elements: only the
 /// signal.
+/// \param flag one symmetric word: a View of rank 0, or a pointer
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
-          Impl::ViewLike Src, Impl::SignalOperation Operation>
+          Impl::ViewLike Src, Impl::SignalWord Flag, Impl::SignalOperation Operation>
 void put_signal(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
-                const Src& src, signal_t* flag, signal_t value, Operation operation, int peer,
+                const Src& src, const Flag& flag, signal_t value, Operation operation, int peer,
                 CopyEngineTag) {
   const auto& to = Impl::as_view(dst);
-  Impl::check_engine_copy(context, "put_signal", to, Impl::as_view(src), "dst", to, peer)
-      .symmetric("flag", Impl::Operand{"", flag, sizeof(signal_t), {}});
+  Impl::check_word(
+      Impl::check_engine_copy(context, "put_signal", to, Impl::as_view(src), "dst", to, peer),
+      flag);
   exec.fence("KokkosIris::put_signal");
-  if (!put_signal(context.device(), dst, src, flag, value, operation, peer, copy_engine)) {
+  if (!put_signal(context.device(), dst, src, Impl::word_pointer(flag), value, operation, peer,
+                  copy_engine)) {
     context.runtime().throw_given_up("put_signal");
   }
 }
@@ -93,6 +99,34 @@ void get(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
       Impl::make_copy_blocks(Impl::make_strided_loop(to, from), to.data(), theirs);
   blocks.block.reader = Impl::Destination::own;
   if (!Impl::submit(device, peer, blocks)) context.runtime().throw_given_up("get");
+}
+///@}
+
+/// \name Copies through the copy engine without an execution space instance
+/// As above on the default instance. They return when the copy is submitted, as the forms with an
+/// instance do.
+///@{
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+void put(const Context<MemorySpace>& context, const Dst& dst, const Src& src, int peer,
+         CopyEngineTag, const Mask&... mask) {
+  Impl::with_default_instance(context, "KokkosIris::put", [&](const auto& exec) {
+    put(exec, context, dst, src, peer, copy_engine, mask...);
+  });
+}
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::SignalWord Flag,
+          Impl::SignalOperation Operation>
+void put_signal(const Context<MemorySpace>& context, const Dst& dst, const Src& src,
+                const Flag& flag, signal_t value, Operation operation, int peer, CopyEngineTag) {
+  Impl::with_default_instance(context, "KokkosIris::put_signal", [&](const auto& exec) {
+    put_signal(exec, context, dst, src, flag, value, operation, peer, copy_engine);
+  });
+}
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src>
+void get(const Context<MemorySpace>& context, const Dst& dst, const Src& src, int peer,
+         CopyEngineTag) {
+  Impl::with_default_instance(context, "KokkosIris::get", [&](const auto& exec) {
+    get(exec, context, dst, src, peer, copy_engine);
+  });
 }
 ///@}
 

@@ -131,9 +131,10 @@ KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstVi
 /// rows is one descriptor of the engine, anything else several; elements that are not adjacent in
 /// both views are moved one by one. With a mask (one View of bool or integers with the same
 /// extents) only elements whose mask is not 0 are copied, each run of them by a descriptor; no
-/// other element is read or written. \return false if the wait for room in the ring was given up,
-/// because a rank failed or the deadline
-///         passed; see quiet()
+/// other element is read or written.
+///
+/// \return false if the wait for room in the ring was given up, because a rank failed or the
+///         deadline passed; see quiet()
 ///@{
 template <class T>
 KOKKOS_INLINE_FUNCTION bool put(const DeviceContext& context, T* dst,
@@ -155,8 +156,11 @@ KOKKOS_INLINE_FUNCTION bool put(const DeviceContext& context, const Dst& dst, co
 /// put, then a signal on the peer: when the data are in place, `value` is stored to, or added to,
 /// what `flag` is there, with release order at system scope. Who acquires the flag sees these data
 /// and those of all copies that this rank submitted to that peer before. Without elements: only the
-/// signal, in order with the copies. \param flag symmetric \param operation as for signal() \return
-/// as put
+/// signal, in order with the copies.
+///
+/// \param flag symmetric
+/// \param operation as for signal()
+/// \return as put
 ///@{
 template <class T, Impl::SignalOperation Operation>
 KOKKOS_INLINE_FUNCTION bool put_signal(const DeviceContext& context, T* dst,

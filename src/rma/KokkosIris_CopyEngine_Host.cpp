@@ -5,11 +5,11 @@
 #include <sched.h>
 #include <signal.h>
 
-#include <core/KokkosIris_Error.hpp>
 #include <core/KokkosIris_Runtime.hpp>
 #include <cstring>
 #include <rma/KokkosIris_CopyBytes.hpp>
 #include <rma/KokkosIris_CopyEngine_Host.hpp>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -115,9 +115,9 @@ void HostCopyEngine::start(int rank) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!problem.empty()) {
-    throw_error(ErrorCode::system, rank, "Context",
-                "the thread of the copy engine cannot be started: " + problem +
-                    "; raise the limit on threads (ulimit -u)");
+    throw std::runtime_error("the thread of the copy engine of rank " + std::to_string(rank) +
+                             " cannot be started: " + problem +
+                             "; raise the limit on threads (ulimit -u)");
   }
 }
 

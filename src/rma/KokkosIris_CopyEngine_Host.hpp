@@ -54,7 +54,7 @@ class HostCopyEngine : public CopyEngine {
   /// Starts the proxy.
   /// \param rank,size of the calling rank; for the thread's decisions only
   /// \param first as in CopyRingStorage
-  /// \throws Error (system) if the thread cannot be started
+  /// \throws std::runtime_error if the thread cannot be started
   HostCopyEngine(int rank, int size, std::size_t entries, std::uint64_t first = 0);
   /// Finishes what was submitted. Other threads must not submit or wait any more.
   ~HostCopyEngine() override;

@@ -11,7 +11,8 @@
 ///  - When a kernel has completed its stores are performed; the other rank may read them after it
 ///    has acquired something that this rank releases later (a signal, a barrier).
 ///  - Views of any rank, layout and strides, with equal extents. With a mask (a View of bool or
-///    integers with the same extents) elements whose mask is 0 are neither read nor written.
+///    integers with the same extents) elements whose mask is 0 are neither read nor written. In
+///    the place of the mask put, get and copy take a promise of alignment, `aligned<16>`.
 ///  - Errors (invalid_argument), thrown here only, before anything is done: no such rank, extents
 ///    that differ, a view that must be symmetric and is not.
 
@@ -42,7 +43,27 @@ void check_operand(const HostChecks& checks, const char* role, const View& view,
   if (place.symmetric) checks.rank_exists(place.rank).symmetric(role, as_view(view));
 }
 
+/// The last argument of a copy: a mask, or a promise of alignment.
+template <class T>
+inline constexpr bool is_aligned_v = false;
+template <std::size_t Bytes>
+inline constexpr bool is_aligned_v<Aligned<Bytes>> = true;
+template <class T>
+concept MaskOrAligned = ViewLike<T> || is_aligned_v<T>;
+
 /// Checks and launches a copy.
+template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src, std::size_t Bytes>
+void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context,
+                 const char* operation, const char* label, const Dst& dst, Place to, const Src& src,
+                 Place from, Aligned<Bytes>) {
+  require_accessible<ExecutionSpace, Dst, Src>();
+  require_copyable<Dst, Src>();
+  const HostChecks checks(context.device(), operation);
+  check_operand(checks, "dst", dst, to);
+  check_operand(checks, "src", src, from);
+  checks.same_shape("dst", as_view(dst), "src", as_view(src));
+  copy_block<Bytes>(RunOnSpace{exec, label}, context.device(), dst, to, src, from);
+}
 template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src, ViewLike... Mask>
 void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context,
                  const char* operation, const char* label, const Dst& dst, Place to, const Src& src,
@@ -60,9 +81,9 @@ void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context
 }  // namespace Impl
 
 /// dst of rank `peer` = src; dst is symmetric.
-/// \param mask nothing, or one View
+/// \param mask nothing, one View, or a promise of alignment
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
-          Impl::ViewLike Src, Impl::ViewLike... Mask>
+          Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void put(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
          const Src& src, int peer, const Mask&... mask) {
   Impl::launch_copy(exec, context, "put", "KokkosIris::put", dst, Impl::Place::on(peer), src,
@@ -70,9 +91,9 @@ void put(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
 }
 
 /// dst = src of rank `peer`; src is symmetric.
-/// \param mask nothing, or one View
+/// \param mask nothing, one View, or a promise of alignment
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
-          Impl::ViewLike Src, Impl::ViewLike... Mask>
+          Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void get(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
          const Src& src, int peer, const Mask&... mask) {
   Impl::launch_copy(exec, context, "get", "KokkosIris::get", dst, Impl::Place::local(), src,
@@ -80,9 +101,9 @@ void get(const ExecutionSpace& exec, const Context<MemorySpace>& context, const 
 }
 
 /// dst of rank `to` = src of rank `from`; both are symmetric. The caller may be a third rank.
-/// \param mask nothing, or one View
+/// \param mask nothing, one View, or a promise of alignment
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::ViewLike Dst,
-          Impl::ViewLike Src, Impl::ViewLike... Mask>
+          Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void copy(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Dst& dst,
           const Src& src, int from, int to, const Mask&... mask) {
   Impl::launch_copy(exec, context, "copy", "KokkosIris::copy", dst, Impl::Place::on(to), src,
@@ -135,21 +156,21 @@ void store(const ExecutionSpace& exec, const Context<MemorySpace>& context, cons
 /// \name Without an execution space instance
 /// As above on the default instance; they return when the operation is done.
 ///@{
-template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void put(const Context<MemorySpace>& context, const Dst& dst, const Src& src, int peer,
          const Mask&... mask) {
   Impl::with_default_instance(context, "KokkosIris::put", [&](const auto& exec) {
     put(exec, context, dst, src, peer, mask...);
   });
 }
-template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void get(const Context<MemorySpace>& context, const Dst& dst, const Src& src, int peer,
          const Mask&... mask) {
   Impl::with_default_instance(context, "KokkosIris::get", [&](const auto& exec) {
     get(exec, context, dst, src, peer, mask...);
   });
 }
-template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike... Mask>
+template <class MemorySpace, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::MaskOrAligned... Mask>
 void copy(const Context<MemorySpace>& context, const Dst& dst, const Src& src, int from, int to,
           const Mask&... mask) {
   Impl::with_default_instance(context, "KokkosIris::copy", [&](const auto& exec) {

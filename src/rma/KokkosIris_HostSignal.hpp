@@ -11,6 +11,12 @@
 /// (invalid_argument) for a rank that does not exist, a word or view that is not symmetric, extents
 /// that differ. A wait that was given up raises the reason on every rank that waits, or at its next
 /// collective call.
+///
+/// After such an error the ranks are not at the same place: one has thrown in its wait, before a
+/// collective call, and another one in that call, which for it is over. To go on, all ranks must
+/// make the same collective call next. A handler around a whole step does so, if it makes a call of
+/// its own, such as the context's barrier, before the next step begins or the step is repeated;
+/// ranks that just go on find a (mismatch), or use each other's later calls for earlier ones.
 
 #ifndef KOKKOSIRIS_HOST_SIGNAL_HPP
 #define KOKKOSIRIS_HOST_SIGNAL_HPP
@@ -31,7 +37,14 @@ namespace Impl {
 
 /// A View of signal words.
 template <class T>
-concept SignalView = ViewLike<T> && std::is_same_v<element_of<T>, signal_t>;
+concept SignalView = ViewLike<T>;
+template <SignalView T>
+constexpr void require_signal_words() {
+  static_assert(std::is_same_v<element_of<T>, signal_t>,
+                "the elements of a View of signal words are KokkosIris::signal_t, which is "
+                "std::uint64_t: write zeros<KokkosIris::signal_t*>(...); types of the same size, "
+                "such as unsigned long long, are others to the compiler");
+}
 
 /// One signal word: a View of rank 0, or a pointer.
 template <class T>
@@ -40,6 +53,7 @@ concept SignalWord = SignalView<T> || std::is_convertible_v<T, const signal_t*>;
 template <SignalWord Flag>
 auto* word_pointer(const Flag& flag) {
   if constexpr (SignalView<Flag>) {
+    require_signal_words<Flag>();
     static_assert(view_of<Flag>::rank() == 0, "one signal word is a View of rank 0, or a pointer");
     return flag.data();
   } else {
@@ -89,6 +103,7 @@ void prepare_wait(const ExecutionSpace& exec, const Context<MemorySpace>&, const
 template <SignalView Flags, ViewLike... Mask>
 void check_words(const DeviceContext& context, const char* operation, const Flags& flags,
                  const Mask&... mask) {
+  require_signal_words<Flags>();
   static_assert(view_of<Flags>::rank() == 1, "several signal words are a View of rank 1");
   require_accessible<Kokkos::DefaultHostExecutionSpace, Mask...>();
   (require_mask<Flags, Mask>(), ...);

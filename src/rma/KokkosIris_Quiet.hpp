@@ -61,9 +61,10 @@ KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& c
 /// \name quiet on the host
 /// Waits for the work in `exec`, which may submit copies, and then as quiet in kernels for every
 /// copy to `peer`, or to all peers, that this rank submitted before, from kernels and from the
-/// host. Blocks. \throws Error (invalid_argument) if there is no rank `peer`; the error of a rank
-/// that failed, or
-///         (timeout) if the wait was given up
+/// host. Blocks. The forms without an instance use the default one.
+///
+/// \throws Error (invalid_argument) if there is no rank `peer`; the error of a rank that failed, or
+///         (timeout), if the wait was given up
 ///@{
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context, int peer) {
@@ -75,6 +76,14 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context) {
   exec.fence("KokkosIris::quiet");
   if (!quiet(context.device())) context.runtime().throw_given_up("quiet");
+}
+template <class MemorySpace>
+void quiet(const Context<MemorySpace>& context, int peer) {
+  quiet(typename Context<MemorySpace>::execution_space(), context, peer);
+}
+template <class MemorySpace>
+void quiet(const Context<MemorySpace>& context) {
+  quiet(typename Context<MemorySpace>::execution_space(), context);
 }
 ///@}
 

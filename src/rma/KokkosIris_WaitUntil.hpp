@@ -11,6 +11,10 @@
 /// Waits return false, and the word may be anything, if they were given up: a rank failed, a
 /// process is gone, or the deadline of the context passed. The kernel then ends without using the
 /// data, and the next collective call of the host (or quiet) raises the error on all ranks.
+///
+/// A wait does not know which rank will signal, so a word that only a rank could change which has
+/// destroyed its context is waited for until the deadline. A rank whose process has ended without
+/// that is noticed within some hundredths of a second.
 
 #ifndef KOKKOSIRIS_WAIT_UNTIL_HPP
 #define KOKKOSIRIS_WAIT_UNTIL_HPP

@@ -197,6 +197,40 @@ TEST_F(Failure, TimeoutNamesWhoWaitedForWhom) {
   EXPECT_EQ(context.full<int>("x", 4)(), 4);
 }
 
+/// The other ranks give up waiting for a rank that does not come back after an error; when it does,
+/// they come together all the same.
+TEST_F(Failure, ComingBackLate) {
+  if (m_size == 1) GTEST_SKIP() << "needs two ranks";
+  for (const int late : {0, m_size - 1}) {
+    auto context = ::Test::make_context({.timeout = 1.0});
+    const auto word = context.zeros<int*>("word", 1);
+    const std::uint64_t epoch = context.runtime().epoch();
+    EXPECT_TRUE(throws_as_it_should(context, m_size - 1 - late));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (m_rank != late) {
+      for (int attempt = 0; attempt < (late == 0 ? 2 : 1); ++attempt) {
+        ::Test::expect_error(
+            ErrorCode::timeout, [&] { context.barrier(); },
+            "rank " + std::to_string(late) + " did not come back");
+        EXPECT_EQ(context.runtime().epoch(), epoch);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_NO_THROW(context.barrier()) << "late: " << late;
+    EXPECT_EQ(context.runtime().epoch(), epoch + 1);
+    // Allocation is in step, too.
+    const auto view = context.full<int*>("v", m_rank, 10);
+    EXPECT_EQ(view.peer(late)(3), late);
+    EXPECT_EQ(word(0), 0);
+    context.barrier();
+    // And the next error is one like the first.
+    EXPECT_TRUE(throws_as_it_should(context, late));
+    EXPECT_NO_THROW(context.barrier());
+    EXPECT_EQ(context.runtime().epoch(), epoch + 2);
+  }
+  expect_usable();
+}
+
 TEST_F(Failure, NoTimeout) {
   auto context = ::Test::make_context({.timeout = 0.0});
   if (m_rank == 0) ::Test::delay(100);

@@ -190,6 +190,105 @@ TEST(HalfTypes, ArithmeticGoesThroughFloat) {
   EXPECT_TRUE(half_t(1) == bhalf_t(1));
 }
 
+TEST(HalfTypes, IncrementAndDecrement) {
+  half_t a = 1.5;
+  EXPECT_EQ(float(++a), 2.5f);
+  EXPECT_EQ(float(a++), 2.5f);
+  EXPECT_EQ(float(a--), 3.5f);
+  EXPECT_EQ(float(--a), 1.5f);
+  ++a = half_t(7);
+  EXPECT_EQ(float(a), 7.0f);
+  bhalf_t b = 255;
+  EXPECT_EQ(float(b++), 255.0f);
+  EXPECT_EQ(float(++b), 256.0f) << "257 is not a bfloat16, and 256 the even neighbour";
+}
+
+/// Through float, so that each value is rounded once.
+TEST(HalfTypes, ConversionBetweenTheTwo) {
+  static_assert(!std::is_convertible_v<half_t, bhalf_t> && !std::is_convertible_v<bhalf_t, half_t>);
+  for (std::uint32_t bits = 0; bits <= 0xffffu; ++bits) {
+    const auto pattern = static_cast<std::uint16_t>(bits);
+    const half_t h = half_t::from_bits(pattern);
+    const bhalf_t b = bhalf_t::from_bits(pattern);
+    ASSERT_EQ(bhalf_t(h).m_bits, bhalf_t(float(h)).m_bits) << bits;
+    ASSERT_EQ(half_t(b).m_bits, half_t(float(b)).m_bits) << bits;
+  }
+  EXPECT_EQ(float(bhalf_t(half_t(1.0f + 0x1.0p-10f))), 1.0f);
+  EXPECT_EQ(float(half_t(bhalf_t(1e30f))), std::numeric_limits<float>::infinity());
+}
+
+/// The limits are what a search through all bit patterns gives.
+template <class Half>
+void expect_limits() {
+  using Limits = std::numeric_limits<Half>;
+  static_assert(Limits::is_specialized && Limits::is_signed && !Limits::is_integer);
+  static_assert(Limits::radix == 2);
+  const auto value = [](Half half) { return double(float(half)); };
+  double largest = 0, smallest = 1e300, next_to_one = 2;
+  for (std::uint32_t bits = 1; bits < 0x8000u; ++bits) {
+    const double here = value(Half::from_bits(static_cast<std::uint16_t>(bits)));
+    if (!std::isfinite(here)) continue;
+    largest = std::max(largest, here);
+    smallest = std::min(smallest, here);
+    if (here > 1) next_to_one = std::min(next_to_one, here);
+  }
+  EXPECT_EQ(value(Limits::max()), largest);
+  EXPECT_EQ(value(Limits::lowest()), -largest);
+  EXPECT_EQ(value(Limits::denorm_min()), smallest);
+  EXPECT_EQ(value(Limits::epsilon()), next_to_one - 1);
+  EXPECT_EQ(value(Limits::min()), smallest * std::ldexp(1.0, Limits::digits - 1));
+  EXPECT_EQ(value(Limits::min()), std::ldexp(1.0, Limits::min_exponent - 1));
+  EXPECT_EQ(value(Limits::epsilon()), std::ldexp(1.0, 1 - Limits::digits));
+  EXPECT_EQ(value(Limits::round_error()), 0.5);
+  EXPECT_EQ(std::ilogb(largest) + 1, Limits::max_exponent);
+  EXPECT_EQ(value(Limits::infinity()), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(value(Limits::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(value(Limits::signaling_NaN())));
+  EXPECT_NE(Limits::quiet_NaN().m_bits, Limits::signaling_NaN().m_bits);
+  EXPECT_EQ(Limits::digits10, int((Limits::digits - 1) * std::log10(2.0)));
+  EXPECT_EQ(Limits::max_digits10, int(std::ceil(Limits::digits * std::log10(2.0) + 1)));
+  EXPECT_EQ(Limits::max_exponent10, int(std::floor(std::log10(largest))));
+  EXPECT_EQ(Limits::min_exponent10, int(std::ceil(std::log10(value(Limits::min())))));
+}
+
+TEST(HalfTypes, Limits) {
+  expect_limits<half_t>();
+  expect_limits<bhalf_t>();
+}
+
+/// Kokkos' reducers take the types as they take float.
+template <class Half>
+void expect_reductions() {
+  const Kokkos::View<Half*> values("values", 9);
+  for (int i = 0; i < 9; ++i) values(i) = Half(i - 5);
+  Half sum, product, least, greatest;
+  Kokkos::parallel_reduce(
+      "reduce", values.extent(0),
+      KOKKOS_LAMBDA(int i, Half& s, Half& p, Half& l, Half& g) {
+        s += values(i);
+        p *= i == 5 ? Half(2) : Half(1);
+        if (values(i) < l) l = values(i);
+        if (values(i) > g) g = values(i);
+      },
+      Kokkos::Sum<Half>(sum), Kokkos::Prod<Half>(product), Kokkos::Min<Half>(least),
+      Kokkos::Max<Half>(greatest));
+  EXPECT_EQ(float(sum), -9.0f);
+  EXPECT_EQ(float(product), 2.0f);
+  EXPECT_EQ(float(least), -5.0f);
+  EXPECT_EQ(float(greatest), 3.0f);
+  // Without a value to reduce the result is the neutral element.
+  const auto nothing = [](int, Half&) {};
+  Kokkos::parallel_reduce("none", 0, nothing, Kokkos::Min<Half>(least));
+  Kokkos::parallel_reduce("none", 0, nothing, Kokkos::Max<Half>(greatest));
+  EXPECT_EQ(least.m_bits, std::numeric_limits<Half>::max().m_bits);
+  EXPECT_EQ(greatest.m_bits, std::numeric_limits<Half>::lowest().m_bits);
+}
+
+TEST(HalfTypes, Reductions) {
+  expect_reductions<half_t>();
+  expect_reductions<bhalf_t>();
+}
+
 TEST(HalfTypes, UsableInKernels) {
   const Kokkos::View<half_t*> values("values", 100);
   Kokkos::parallel_for(

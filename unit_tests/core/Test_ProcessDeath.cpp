@@ -177,6 +177,26 @@ TEST(ProcessDeath, KilledInsideAKernelThatWaits) {
   expect_nothing_left(group, size);
 }
 
+/// As the two above where the system has no process descriptors.
+TEST(ProcessDeath, KilledWhereProcessesAreWatchedByNumber) {
+  constexpr int size = 3;
+  for (const std::string task : {"barrier_by_number", "kernel_wait_by_number"}) {
+    ChildGroup group(task, size);
+    ASSERT_TRUE(group.reached(1, all_of(size)));
+    usleep(50000);
+    group.mark();
+    group.signal(2, SIGKILL);
+    ASSERT_TRUE(group.ended({1, 2}, 10.0)) << task;  // which collects the status of rank 2
+    expect_error(group, 1, ErrorCode::peer_died, "the process of rank 2 is gone");
+    EXPECT_LT(group[1].ended_at, 2.0) << task;
+    expect_clean_exit(group, 1);
+    group.page().go = 1;
+    ASSERT_TRUE(group.ended({0}, 10.0)) << task;
+    expect_error(group, 0, ErrorCode::peer_died, "rank 2");
+    expect_nothing_left(group, size);
+  }
+}
+
 TEST(ProcessDeath, KilledAllAtOnce) {
   constexpr int size = 4;
   ChildGroup group("barrier", size);
@@ -247,11 +267,15 @@ extern "C" int kokkosiris_test_child(const char* task, int argc, char* argv[]) {
   const std::map<std::string, std::function<void(const Child&)>> tasks = {
       {"barrier", [](const Child& child) { barrier_task(child, 20.0); }},
       {"barrier_one_second", [](const Child& child) { barrier_task(child, 1.0); }},
+      {"barrier_by_number", [](const Child& child) { barrier_task(child, 20.0); }},
       {"kernel_wait", kernel_wait_task},
+      {"kernel_wait_by_number", kernel_wait_task},
       {"orderly_exit", orderly_exit_task},
       {"throw", throw_task}};
   const auto found = tasks.find(task);
   if (found == tasks.end()) return 92;
+  KokkosIris::Impl::Runtime::watch_by_number =
+      std::string(task).find("_by_number") != std::string::npos;
   const Kokkos::ScopeGuard guard;
   found->second(Child{page, rank, size, bootstrap});
   std::fflush(stdout);

@@ -149,6 +149,24 @@ TEST_F(MatmulErrors, SharedMemory) {
   }
 }
 
+/// Blocks of one padded array that share only some of their elements.
+TEST_F(MatmulErrors, SharedBlocksOfOneArray) {
+  for (const FusedOperation operation : all_operations) {
+    Problem problem = problem_of(operation);
+    problem.n = problem.k = problem.m;
+    Way padded{.c = Layout::right_padded, .a = Layout::right_padded, .symmetric_everything = true};
+    const auto shifted = [&](std::int64_t rows, std::int64_t cols) {
+      return [&, rows, cols] {
+        bench.c.data = static_cast<char*>(bench.arena_a.at(rows, cols));
+        bench.c.row_stride = bench.a.row_stride;
+      };
+    };
+    expect_all_fail(problem, shifted(2, 1), {invalid}, {"C shares memory"}, padded);
+    expect_all_fail(problem, shifted(0, problem.k - 1), {invalid}, {"C shares memory"}, padded);
+    expect_all_fail(problem, shifted(problem.m - 1, 0), {invalid}, {"C shares memory"}, padded);
+  }
+}
+
 TEST_F(MatmulErrors, Bias) {
   const std::vector<float> bias(64, 1.0f);
   const auto call = [&](const Problem& problem, BiasAxis axis, std::int64_t size, bool mine) {
@@ -238,6 +256,59 @@ TEST_F(MatmulErrors, OneRankWithAWorkspace) {
       expect_failure([&] { bench.call(problem, way); }, problem,
                      {at_fault() ? invalid : ErrorCode::peer_failed},
                      {name, text_of(operation), "Given: C"});
+      expect_usable();
+    }
+  }
+}
+
+/// As above where the faulty rank has no workspace: its text reaches the others all the same.
+TEST_F(MatmulErrors, OneRankWithoutAWorkspace) {
+  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
+  for (const FusedOperation operation : all_operations) {
+    const Problem problem = problem_of(operation);
+    Way way;
+    way.workspace = bench.run(problem, way);
+    if (at_fault()) way.workspace = {};
+    bench.prepare(problem, way);
+    if (at_fault()) bench.b.rows += 1;
+    const std::string name = "rank " + std::to_string(bench.ranks() - 1);
+    const auto call = [&] { bench.call(problem, way); };
+    if (at_fault()) {
+      expect_failure(call, problem, {invalid}, {text_of(operation) + ": B has ", "Given: C"});
+    } else {
+      // One of the ranks that waited gives up, and says so to the others.
+      expect_failure(call, problem, {invalid, ErrorCode::peer_failed},
+                     {name + ": B has ", text_of(operation), "Given: C"});
+    }
+    expect_usable();
+  }
+}
+
+/// All ranks have prepared two workspaces for the same call, and one passes the other one.
+TEST_F(MatmulErrors, WorkspacesOfDifferentCalls) {
+  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
+  for (const FusedOperation operation : all_operations) {
+    const Problem problem = problem_of(operation);
+    for (const bool used_before : {false, true}) {
+      Way way;
+      const FusedWorkspace first = bench.run(problem, way);
+      const FusedWorkspace second = bench.run(problem, way);
+      ASSERT_NE(first.number(), second.number());
+      for (const std::uint32_t theirs : bench.context.runtime().agree("number", first.number())) {
+        ASSERT_EQ(theirs, first.number());
+      }
+      for (int round = 0; round < (used_before ? 20 : 0); ++round) {
+        way.workspace = round % 3 == 0 ? second : first;
+        bench.run(problem, way);
+      }
+      way.workspace = at_fault() ? second : first;
+      bench.prepare(problem, way);
+      const auto number = [](const FusedWorkspace& one) {
+        return "number " + std::to_string(one.number());
+      };
+      expect_failure([&] { bench.call(problem, way); }, problem,
+                     {ErrorCode::mismatch, ErrorCode::peer_failed},
+                     {number(first), number(second), "same earlier call"});
       expect_usable();
     }
   }

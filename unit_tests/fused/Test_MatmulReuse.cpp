@@ -120,6 +120,27 @@ TEST(MatmulReuse, OtherInstances) {
   }
 }
 
+/// One workspace, B in layouts that engines take in different ways: packed, or where it lies.
+TEST(MatmulReuse, OtherLayoutsOfB) {
+  FusedBench bench;
+  for (const FusedOperation operation : all_operations) {
+    Way way;
+    way.config = {.panel_rows = 24, .block_columns = 64};
+    unsigned number = 0;
+    for (const Layout layout : {Layout::right, Layout::left, Layout::right_padded, Layout::strided,
+                                Layout::left, Layout::right}) {
+      Problem problem{Element::f64, operation, 61, 70, 40, BiasAxis::cols};
+      problem.seed = ++number;
+      way.b = layout;
+      const auto workspace = bench.run(problem, way);
+      if (number > 1) {
+        EXPECT_EQ(workspace.state(), way.workspace.state());
+      }
+      way.workspace = workspace;
+    }
+  }
+}
+
 /// The first call's workspace is given to calls that it does not fit.
 TEST(MatmulReuse, MismatchedWorkspaceIsPreparedAnew) {
   FusedBench bench;

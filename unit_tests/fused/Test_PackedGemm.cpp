@@ -367,6 +367,66 @@ TEST(PackedGemm, threads_share_packed_memory) {
   });
 }
 
+/// Packed B is the same bytes whether it is packed at once, which may go past the caches, in
+/// pieces, or to memory that no vector store can have for aligned.
+TEST(PackedGemm, large_operands_are_packed_alike) {
+  std::mt19937 random(23);
+  for_all_engines([&](const PackedGemm& gemm) {
+    const int64_t k = 601, sliver = gemm.packed_b_bytes(k, gemm.nr);
+    const int64_t n = ((int64_t(5) << 18) / sliver + 1) * gemm.nr;  // more than a mebibyte
+    const int64_t bytes = gemm.packed_b_bytes(k, n);
+    const Operand b(gemm.kind, k, n, gemm.element_bytes, Order::row, random);
+    std::vector<char> memory(static_cast<std::size_t>(bytes) + 128);
+    void* aligned = memory.data();
+    std::size_t space = memory.size();
+    std::align(64, static_cast<std::size_t>(bytes) + 8, aligned, space);
+    const Guarded pieces(bytes, true);
+    for (int64_t n0 = 0; n0 < n; n0 += 3 * gemm.nr) {
+      gemm.pack_b(pieces.data(), b.at(0, n0), b.row_stride, b.col_stride, n0,
+                  std::min<int64_t>(n, n0 + 3 * gemm.nr), 0, k, k);
+    }
+    for (const int64_t shift : {0, 8}) {
+      char* const whole = static_cast<char*>(aligned) + shift;
+      gemm.pack_b(whole, b.at(0, 0), b.row_stride, b.col_stride, 0, n, 0, k, k);
+      EXPECT_EQ(std::memcmp(whole, pieces.data(), static_cast<std::size_t>(bytes)), 0) << shift;
+    }
+  });
+}
+
+/// Where a tile's edges lie in a panel does not change its bits, also with B where it lies.
+TEST(PackedGemm, direct_tiles_have_the_same_bits) {
+  std::mt19937 random(24);
+  for_all_engines([&](const PackedGemm& gemm) {
+    const int64_t n = 3 * gemm.nr + 7, k = 301;
+    for (const int64_t m : {int64_t(1), int64_t(5), 2 * gemm.mr + int64_t(3)}) {
+      const Operand a(gemm.kind, m, k, gemm.element_bytes, Order::row, random);
+      const Operand b(gemm.kind, k, n, gemm.element_bytes, Order::padded_row, random);
+      const Guarded packed(gemm.packed_a_bytes(m, k), true);
+      gemm.pack_a(packed.data(), a.at(0, 0), a.row_stride, a.col_stride, m, 0, k, k);
+      const Output whole(gemm, m, n, 0, 0, true), tiled(gemm, m, n, 0, 0, true);
+      gemm.compute_direct(m, n, k, packed.data(), b.at(0, 0), b.row_stride, b.col_stride,
+                          whole.memory.data(), n, false);
+      for (int64_t n0 = 0; n0 < n; n0 += gemm.nr + 3) {
+        const int64_t width = std::min<int64_t>(gemm.nr + 3, n - n0);
+        gemm.compute_direct(m, width, k, packed.data(), b.at(0, n0), b.row_stride, b.col_stride,
+                            tiled.memory.data() + n0 * gemm.acc_bytes, n, false);
+      }
+      EXPECT_EQ(std::memcmp(whole.memory.data(), tiled.memory.data(),
+                            static_cast<std::size_t>(whole.memory.bytes())),
+                0)
+          << m << " rows";
+    }
+  });
+}
+
+/// Few rows get an engine that prepares little.
+TEST(PackedGemm, choice_by_rows) {
+  EXPECT_EQ(packed_gemm(ElementKind::bf16, 1).k_group, 1);
+  EXPECT_EQ(packed_gemm(ElementKind::bf16, 8).k_group, 1);
+  EXPECT_STRNE(packed_gemm(ElementKind::f16, 159).name, "amx");
+  for (const ElementKind kind : all_kinds) EXPECT_EQ(&packed_gemm(kind, 4096), &packed_gemm(kind));
+}
+
 TEST(PackedGemm, choice_by_name) {
   for (const ElementKind kind : all_kinds) {
     const auto engines = packed_gemm_variants(kind);

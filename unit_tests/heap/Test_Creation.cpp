@@ -391,11 +391,25 @@ TEST_F(Creation, AbsurdSizes) {
   expect_no_room([&] { m_context.zeros<double*>("z", std::numeric_limits<std::size_t>::max()); });
   expect_no_room(
       [&] { m_context.zeros<double**>("z", std::size_t(1) << 33, std::size_t(1) << 33); });
-  expect_no_room([&] { m_context.zeros<double*>("z", -1); });
-  expect_no_room([&] { m_context.zeros<double**>("z", -1, 0); });  // not empty: an illegal extent
   EXPECT_EQ(m_context.zeros<double**>("z", std::size_t(1) << 62, 0).span(), 0u);
   EXPECT_EQ(m_context.zeros<char*>("all", m_context.heap_capacity() - 256).extent(0),
             ::Test::default_heap_size - 256);
+}
+
+TEST_F(Creation, NegativeExtents) {
+  const auto expect_refused = [](auto&& call, const std::string& part) {
+    ::Test::expect_error(ErrorCode::invalid_argument, call, part, "not negative");
+  };
+  expect_refused([&] { m_context.zeros<double*>("z", -1); }, "extent 0 of the view is -1 ");
+  // Not empty: an illegal extent.
+  expect_refused([&] { m_context.empty<double**>("z", -1, 0); }, "extent 0 of the view is -1 ");
+  expect_refused([&] { m_context.zeros<char** [3]>("z", 4, static_cast<short>(-7)); },
+                 "extent 1 of the view is -7 ");
+  const int last = m_context.size() - 1;
+  const bool mine = m_context.rank() == last;
+  expect_refused([&] { m_context.rand<float*>("z", std::int64_t(mine ? -5 : 5)); },
+                 "extent 0 of the view is -5 on rank " + std::to_string(last));
+  EXPECT_EQ(m_context.zeros<int*>("z", 3).extent(0), 3u);
 }
 
 }  // namespace

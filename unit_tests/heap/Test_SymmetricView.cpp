@@ -270,4 +270,18 @@ TEST(Tools, SeeAllocationsKernelsAndFences) {
   }
 }
 
+/// A SymmetricView with memory of one rank would reach anything on the others: these must not
+/// compile, whatever form is called.
+template <class View>
+constexpr bool can_be_resized = requires(View view) {
+  Kokkos::resize(view, 3);
+}
+|| requires(View view) { Kokkos::resize(Kokkos::WithoutInitializing, view, std::size_t(3)); }
+|| requires(View view) { Kokkos::resize(view, view.layout()); }
+|| requires(View view) { Kokkos::realloc(view, std::size_t(3)); }
+|| requires(View view) { Kokkos::realloc(Kokkos::view_alloc(Kokkos::Serial()), view, 3); }
+|| requires(View view) { resize(view, 3); };
+static_assert(!can_be_resized<KokkosIris::Context<Kokkos::HostSpace>::view_type<double*>>);
+static_assert(can_be_resized<Kokkos::View<double*, Kokkos::HostSpace>>);
+
 }  // namespace

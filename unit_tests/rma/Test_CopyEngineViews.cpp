@@ -206,6 +206,65 @@ TYPED_TEST(CopyEngineViews, HostForms) {
   }
 }
 
+/// The forms on the default instance, and a signal word given as a view.
+TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
+  auto context = ::Test::make_context<TypeParam>();
+  const int rank = context.rank();
+  const int next = (rank + 1) % context.size();
+  const int previous = (rank + context.size() - 1) % context.size();
+  auto source = context.template zeros<int**, Kokkos::LayoutRight>("source", 20, 30);
+  auto target = context.template zeros<int**, Kokkos::LayoutRight>("target", 20, 30);
+  auto masked = context.template full<int**, Kokkos::LayoutRight>("masked", -1, 20, 30);
+  auto words = context.template zeros<signal_t*>("words", 2);
+  auto word = context.template zeros<signal_t>("word");
+  const Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace> got("got", 20, 30);
+  const Kokkos::View<bool**, Kokkos::HostSpace> mask("mask", 20, 30);
+  mask(3, 4) = mask(19, 29) = true;
+  const typename decltype(context)::execution_space exec;
+  for (int round = 1; round <= 5; ++round) {
+    // Submitted after the kernel on the default instance, without a fence in between.
+    Kokkos::parallel_for(
+        Kokkos::RangePolicy<typename decltype(context)::execution_space>(exec, 0, 600),
+        KOKKOS_LAMBDA(int i) { source(i / 30, i % 30) = rank * 100000 + round * 1000 + i; });
+    KokkosIris::put(context, target, source, next, copy_engine);
+    KokkosIris::put(context, masked, source, next, copy_engine, mask);
+    KokkosIris::put_signal(context, target, source, word, signal_t(round), KokkosIris::signal_set,
+                           next, copy_engine);
+    KokkosIris::put_signal(exec, context, target, source, Kokkos::subview(words.view(), 1),
+                           signal_t(1), KokkosIris::signal_add, next, copy_engine);
+    KokkosIris::quiet(context, next);
+    KokkosIris::wait_until(context, word, KokkosIris::reached, signal_t(round));
+    KokkosIris::wait_until(context, &words(1), KokkosIris::reached, signal_t(round));
+    context.barrier();
+    KokkosIris::get(context, got, source, next, copy_engine);
+    KokkosIris::quiet(context);
+    for (int i = 0; i < 600; ++i) {
+      ASSERT_EQ(got(i / 30, i % 30), next * 100000 + round * 1000 + i);
+      ASSERT_EQ(target(i / 30, i % 30), previous * 100000 + round * 1000 + i);
+      ASSERT_EQ(masked(i / 30, i % 30),
+                mask(i / 30, i % 30) ? previous * 100000 + round * 1000 + i : -1);
+    }
+    EXPECT_EQ(word(), signal_t(round));
+    EXPECT_EQ(words(0), 0u);
+    context.barrier();
+  }
+  const Kokkos::View<signal_t, Kokkos::HostSpace> local("local");
+  const auto invalid = KokkosIris::ErrorCode::invalid_argument;
+  ::Test::expect_error(
+      invalid,
+      [&] {
+        KokkosIris::put_signal(context, target, source, local, 1, KokkosIris::signal_set, next,
+                               copy_engine);
+      },
+      "put_signal", "local", "heap");
+  ::Test::expect_error(
+      invalid, [&] { KokkosIris::quiet(context, -1); }, "quiet", "rank -1");
+  ::Test::expect_error(
+      invalid, [&] { KokkosIris::put(context, target, source, context.size(), copy_engine); },
+      "put", "does not exist");
+  context.barrier();
+}
+
 /// Any trivially copyable element, and views of rank 0.
 TYPED_TEST(CopyEngineViews, ElementTypes) {
   struct Particle {

@@ -285,13 +285,15 @@ TYPED_TEST(ViewAccess, LoadOneValueFromTheHost) {
             100 + this->m_rank);
 }
 
+/// Who makes the copies of the test below.
+enum class Caller { team, thread, host, host_default };
+
 /// A promise of alignment on rows of views.
 TYPED_TEST(ViewAccess, PromisedAlignment) {
   auto dst = this->m_context.template empty<float**, LayoutRight>("dst", 6, 32);
   auto src = this->m_context.template empty<float**, LayoutRight>("src", 6, 64);
   ::Test::random_fill(src, ::Test::stream(this->m_rank));
-  ::Test::poison_fill(dst);
-  this->m_context.barrier();
+  auto& context = this->m_context;
   const auto d = this->m_context.device();
   const int next = this->m_next, previous = this->m_previous, rank = this->m_rank;
   const auto part = [](const auto& view, int first) {
@@ -299,22 +301,52 @@ TYPED_TEST(ViewAccess, PromisedAlignment) {
   };
   const auto dst0 = part(dst, 0), dst2 = part(dst, 2), dst4 = part(dst, 4);
   const auto src0 = part(src, 0), src2 = part(src, 2), src4 = part(src, 4);
-  Kokkos::parallel_for(
-      Kokkos::TeamPolicy<TypeParam>(1, std::min(3, TypeParam().concurrency())),
-      KOKKOS_LAMBDA(const typename TestFixture::Team& team) {
-        KokkosIris::put(team, d, dst0, src0, next, KokkosIris::aligned<64>);
-        KokkosIris::get(team, d, dst2, src2, previous, KokkosIris::aligned<16>);
-        KokkosIris::copy(team, d, dst4, src4, previous, rank, KokkosIris::aligned<8>);
-      });
-  this->m_context.barrier();
-  for (std::size_t i = 0; i < 6; ++i) {
-    for (std::size_t j = 0; j < 32; ++j) {
-      const float want =
-          j < 16 ? ::Test::poison<float>()
-                 : ::Test::random_value<float>(::Test::stream(this->m_previous), i * 64 + j);
-      EXPECT_TRUE(::Test::same_bits(dst(i, j), want)) << i << " " << j;
+  using KokkosIris::aligned;
+  const auto move = [&](Caller caller) {
+    const TypeParam exec;
+    if (caller == Caller::team) {
+      Kokkos::parallel_for(
+          Kokkos::TeamPolicy<TypeParam>(1, std::min(3, TypeParam().concurrency())),
+          KOKKOS_LAMBDA(const typename TestFixture::Team& team) {
+            KokkosIris::put(team, d, dst0, src0, next, KokkosIris::aligned<64>);
+            KokkosIris::get(team, d, dst2, src2, previous, KokkosIris::aligned<16>);
+            KokkosIris::copy(team, d, dst4, src4, previous, rank, KokkosIris::aligned<8>);
+          });
+    } else if (caller == Caller::thread) {
+      Kokkos::parallel_for(
+          Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
+            KokkosIris::put(d, dst0, src0, next, KokkosIris::aligned<64>);
+            KokkosIris::get(d, dst2, src2, previous, KokkosIris::aligned<16>);
+            KokkosIris::copy(d, dst4, src4, previous, rank, KokkosIris::aligned<8>);
+          });
+    } else if (caller == Caller::host) {
+      put(exec, context, dst0, src0, next, aligned<64>);
+      get(exec, context, dst2, src2, previous, aligned<16>);
+      copy(exec, context, dst4, src4, previous, rank, aligned<8>);
+    } else {
+      put(context, dst0, src0, next, aligned<64>);
+      get(context, dst2, src2, previous, aligned<16>);
+      copy(context, dst4, src4, previous, rank, aligned<8>);
     }
+  };
+  for (const Caller caller : {Caller::team, Caller::thread, Caller::host, Caller::host_default}) {
+    ::Test::poison_fill(dst);
+    context.barrier();
+    move(caller);
+    context.barrier();
+    for (std::size_t i = 0; i < 6; ++i) {
+      for (std::size_t j = 0; j < 32; ++j) {
+        const float want =
+            j < 16 ? ::Test::poison<float>()
+                   : ::Test::random_value<float>(::Test::stream(this->m_previous), i * 64 + j);
+        EXPECT_TRUE(::Test::same_bits(dst(i, j), want)) << int(caller) << ": " << i << " " << j;
+      }
+    }
+    context.barrier();
   }
+  ::Test::expect_error(
+      ErrorCode::invalid_argument, [&] { put(context, dst0, src, next, aligned<4>); }, "put",
+      "6 x 64");
 }
 
 /// Misuse is an error that names operation, label and sizes, before anything is done; local to the

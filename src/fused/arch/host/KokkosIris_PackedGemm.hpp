@@ -67,6 +67,8 @@ struct PackedGemm {
   int mr;             ///< rows of a micro-tile; a packed panel of A is padded to a multiple of it
   int nr;  ///< columns of a micro-tile (a "sliver"); packed B is padded to a multiple of it
   int kc;  ///< longest stretch of k that is accumulated in registers before the output is updated
+  int in_place_k;    ///< with k up to this, compute_direct() is the faster way for any number of
+                     ///< panels if B's rows are contiguous; 0: never
   int panel_rows;    ///< best height of a panel of A, a multiple of mr (see balanced_panel_rows())
   int tile_columns;  ///< best width of a tile, a multiple of nr; wider is correct
 
@@ -124,8 +126,8 @@ struct PackedGemm {
                   const void* packed_b, void* out, std::int64_t ld, bool accumulate);
 
   /// As compute(), with B where it lies: element (k, j) at b + k row_stride + j col_stride for
-  /// j < n. Each sliver is packed into cache on the way, so B is read once and no packed copy of it
-  /// is needed: the better choice when B meets one panel only, twice as fast or more for m <= 16.
+  /// j < n. No packed copy of it is needed, because each element is read once, a few columns at a
+  /// time: the better choice when B meets one panel only, twice as fast or more for m <= 16.
   /// The sums may be grouped otherwise than in compute(): not the same bits.
   void (*compute_direct)(std::int64_t m, std::int64_t n, std::int64_t k, const void* packed_a,
                          const void* b, std::int64_t row_stride, std::int64_t col_stride, void* out,

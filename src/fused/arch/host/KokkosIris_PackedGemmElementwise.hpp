@@ -59,7 +59,6 @@ struct Elementwise {
   /// Whole 64-byte lines by streaming stores, the rest up to the first line and behind the last one
   /// by plain stores.
   static void convert_stream(void* dst, const void* src, std::int64_t n) {
-#if defined(__x86_64__)
     constexpr std::int64_t per_line = 64 / static_cast<std::int64_t>(sizeof(Memory));
     Memory* d = static_cast<Memory*>(dst);
     const Acc* s = static_cast<const Acc*>(src);
@@ -78,34 +77,19 @@ struct Elementwise {
       stream_line(d + i, line);
     }
     convert_store(d + i, s + i, n - i);
-#else
-    convert_store(dst, src, n);
-#endif
   }
-  static void stream_fence() {
-#if defined(__x86_64__)
-    _mm_sfence();
-#endif
-  }
+  static void stream_fence() { order_streams(); }
 
  private:
-#if defined(__x86_64__)
-  static KOKKOSIRIS_GEMM_INLINE void stream_line(void* dst, const void* line) {
-#if defined(__AVX512F__)
-    __m512i a;
-    __builtin_memcpy(&a, line, sizeof(a));
-    _mm512_stream_si512(static_cast<__m512i*>(dst), a);
-#elif defined(__AVX2__)
-    __m256i a[2];
-    __builtin_memcpy(a, line, sizeof(a));
-    for (int i = 0; i < 2; ++i) _mm256_stream_si256(static_cast<__m256i*>(dst) + i, a[i]);
-#else
-    __m128i a[4];
-    __builtin_memcpy(a, line, sizeof(a));
-    for (int i = 0; i < 4; ++i) _mm_stream_si128(static_cast<__m128i*>(dst) + i, a[i]);
-#endif
+  static KOKKOSIRIS_GEMM_INLINE void stream_line(Memory* dst, const Memory* line) {
+    constexpr std::int64_t per_vector = vector_bytes / static_cast<std::int64_t>(sizeof(Memory));
+    using Bits = Vec<Memory, static_cast<int>(per_vector)>;
+    for (std::int64_t i = 0; i < 64 / vector_bytes; ++i) {
+      Bits bits;
+      __builtin_memcpy(&bits, line + i * per_vector, sizeof(Bits));
+      stream_vector(dst + i * per_vector, bits);
+    }
   }
-#endif
 };
 
 }  // namespace

@@ -75,11 +75,16 @@ template <class E, int W>
 void pack_general(typename E::acc* dst, const char* src, std::int64_t lane_bytes,
                   std::int64_t k_bytes, int lane_begin, int lane_end, std::int64_t count) {
   for (std::int64_t k = 0; k < count; ++k) {
-    for (int lane = lane_begin; lane < W; ++lane) {
-      typename E::memory value{};
-      if (lane < lane_end)
-        __builtin_memcpy(&value, src + k * k_bytes + lane * lane_bytes, sizeof(value));
-      dst[k * W + lane] = lane < lane_end ? E::to_acc(value) : typename E::acc(0);
+    typename E::acc* const to = dst + k * W;
+    if (lane_begin == 0) {  // of constant size: a few vector stores
+      __builtin_memset(to, 0, sizeof(typename E::acc) * W);
+    } else {
+      for (int lane = lane_end; lane < W; ++lane) to[lane] = typename E::acc(0);
+    }
+    for (int lane = lane_begin; lane < lane_end; ++lane) {
+      typename E::memory value;
+      __builtin_memcpy(&value, src + k * k_bytes + lane * lane_bytes, sizeof(value));
+      to[lane] = E::to_acc(value);
     }
   }
 }
@@ -104,7 +109,7 @@ void pack_transposed(typename E::acc* dst, const char* src, std::int64_t lane_by
 }
 
 /// Lanes that are consecutive in memory for each k.
-template <class E, int W>
+template <class E, int W, bool Streams>
 KOKKOSIRIS_GEMM_INLINE void pack_copied(typename E::acc* dst, const char* src, std::int64_t k_bytes,
                                         int valid, std::int64_t count) {
   constexpr std::int64_t element = sizeof(typename E::memory);
@@ -116,13 +121,19 @@ KOKKOSIRIS_GEMM_INLINE void pack_copied(typename E::acc* dst, const char* src, s
     for (int lane = 0; lane < W; lane += step) {
       V v;
       E::template load<step>(v, src + k * k_bytes + lane * element);
-      __builtin_memcpy(dst + k * W + lane, &v, sizeof(V));
+      if constexpr (Streams) {
+        stream_vector(dst + k * W + lane, v);
+      } else {
+        __builtin_memcpy(dst + k * W + lane, &v, sizeof(V));
+      }
     }
   }
 }
 
 /// Packs lanes [0, lanes) (the first is the first of group `group0`) and columns [k_begin, k_begin
-/// + k_count), one element after the other in k: no group of k. Strides in elements.
+/// + k_count), one element after the other in k: no group of k. Strides in elements. What is larger
+/// than a cache and can be copied as it is goes past the caches: it would only push out what they
+/// hold, and lines need not be fetched to be overwritten.
 template <class E, int W>
 void pack_lanes(typename E::acc* dst, const PackedLayout& layout, const typename E::memory* src,
                 std::int64_t lane_stride, std::int64_t k_stride, std::int64_t group0,
@@ -132,6 +143,10 @@ void pack_lanes(typename E::acc* dst, const PackedLayout& layout, const typename
   // Copied: few rows at a time over all lanes, because each row is in another page. Transposed:
   // long runs of k.
   const std::int64_t chunk = copied ? 32 : k_count;
+  constexpr std::int64_t worth_streaming = 1 << 20;
+  const bool streams = copied && W % lanes_of<typename E::acc> == 0 &&
+                       lanes * k_count * std::int64_t(sizeof(typename E::acc)) >= worth_streaming &&
+                       reinterpret_cast<std::uintptr_t>(dst) % vector_bytes == 0;
   const std::int64_t k_end = k_begin + k_count;
   for (std::int64_t k0 = k_begin; k0 < k_end;) {
     const std::int64_t k1 = min64(min64(k0 + chunk, layout.block_end(k0)), k_end);
@@ -140,8 +155,10 @@ void pack_lanes(typename E::acc* dst, const PackedLayout& layout, const typename
       const char* from =
           reinterpret_cast<const char*>(src + lane * lane_stride + (k0 - k_begin) * k_stride);
       const int valid = static_cast<int>(min64(W, lanes - lane));
-      if (copied) {
-        pack_copied<E, W>(to, from, k_stride * element, valid, k1 - k0);
+      if (streams) {
+        pack_copied<E, W, true>(to, from, k_stride * element, valid, k1 - k0);
+      } else if (copied) {
+        pack_copied<E, W, false>(to, from, k_stride * element, valid, k1 - k0);
       } else if (transposed) {
         pack_transposed<E, W>(to, from, lane_stride * element, valid, k1 - k0);
       } else {
@@ -150,6 +167,7 @@ void pack_lanes(typename E::acc* dst, const PackedLayout& layout, const typename
     }
     k0 = k1;
   }
+  if (streams) order_streams();
 }
 
 }  // namespace

@@ -100,6 +100,43 @@ KOKKOSIRIS_GEMM_INLINE std::uint16_t float_to_bfloat(float value) {
   return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
+/// A vector to aligned memory, past the caches where the processor can. Such stores are ordered by
+/// order_streams() only.
+template <class V>
+KOKKOSIRIS_GEMM_INLINE void stream_vector(void* dst, const V& value) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    __m512i bits;
+    __builtin_memcpy(&bits, &value, sizeof(V));
+    _mm512_stream_si512(static_cast<__m512i*>(dst), bits);
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    __m256i bits;
+    __builtin_memcpy(&bits, &value, sizeof(V));
+    _mm256_stream_si256(static_cast<__m256i*>(dst), bits);
+    return;
+  }
+#endif
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 16) {
+    __m128i bits;
+    __builtin_memcpy(&bits, &value, sizeof(V));
+    _mm_stream_si128(static_cast<__m128i*>(dst), bits);
+    return;
+  }
+#endif
+  __builtin_memcpy(dst, &value, sizeof(V));
+}
+
+KOKKOSIRIS_GEMM_INLINE void order_streams() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
 /// Element traits: the memory type, the accumulator type, and load<N> / store<N> that convert N
 /// elements.
 template <class T>
@@ -150,8 +187,10 @@ struct Half {
     }
 #endif
     memory in[N];
+    float wide[N];
     __builtin_memcpy(in, src, sizeof(in));
-    for (int i = 0; i < N; ++i) out[i] = half_to_float(in[i]);
+    for (int i = 0; i < N; ++i) wide[i] = half_to_float(in[i]);
+    __builtin_memcpy(&out, wide, sizeof(out));
   }
   template <int N>
   static KOKKOSIRIS_GEMM_INLINE void store(void* dst, const Vec<float, N>& in) {

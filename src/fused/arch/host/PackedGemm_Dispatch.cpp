@@ -172,15 +172,18 @@ const PackedGemm& packed_gemm(ElementKind kind) {
 
 const PackedGemm& packed_gemm(ElementKind kind, std::int64_t m) {
   const PackedGemm& best = packed_gemm(kind);
-  // Splitting each half into two bfloat16 values costs more than converting it to float: few rows
-  // do not pay for it. Measured on an Intel Emerald Rapids at N = K = 1024: 2.5 times slower at M =
-  // 1, even from about M = 200.
-  constexpr std::int64_t rows_worth_a_split = 160;
-  if (kind != ElementKind::f16 || m >= rows_worth_a_split || std::strcmp(best.name, "amx") != 0) {
-    return best;
+  // Where float vectors are as good or better with few rows, measured on an Intel Emerald Rapids at
+  // N = K = 1024. Splitting each half into two bfloat16 values costs more than converting it to
+  // float: even from about M = 200. Pairing the rows of B costs more than reading them: 1.7 times
+  // at M = 1, even at M = 8.
+  const bool splits = kind == ElementKind::f16 && std::strcmp(best.name, "amx") == 0;
+  const bool pairs = kind == ElementKind::bf16 && best.k_group > 1;
+  if ((splits && m < 160) || (pairs && m <= 8)) {
+    static const PackedGemm* const simple[2] = {&packed_gemm(ElementKind::f16, "avx512"),
+                                                &packed_gemm(ElementKind::bf16, "avx512")};
+    return *simple[pairs ? 1 : 0];
   }
-  static const PackedGemm& simple = packed_gemm(ElementKind::f16, "avx512");
-  return simple;
+  return best;
 }
 
 }  // namespace KokkosIris::Impl

@@ -232,6 +232,7 @@ struct TileEngine {
   static constexpr int units = Units;
   static constexpr int MR = 32, NR = 32, KC = Depth, KG = tile_k, KU = tile_k;
   static constexpr int WA = tile_lanes, WB = tile_lanes, direct_k = 64;
+  static constexpr bool packs_elements = false;
   using Scope = TileScope;
 
   template <int W, bool is_a>

@@ -29,6 +29,7 @@ struct PairEngine {
   static constexpr int units = 1;
   static constexpr int MR = 12, NR = 32, KC = 512, KG = 2, KU = 16;
   static constexpr int WA = MR, WB = NR, direct_k = 32;
+  static constexpr bool packs_elements = false;
   struct Scope {
     Scope() {}
   };
