@@ -36,11 +36,17 @@ function(kokkosiris_compile_options target)
   if(PROJECT_IS_TOP_LEVEL OR KokkosIris_ENABLE_WERROR)
     list(APPEND flags ${KokkosIris_WARNING_FLAGS})
   endif()
+  # nvcc's own front end, which sees device code, has warnings of its own. Two of them come from the
+  # headers of Kokkos (a comparison that is always true) and Kokkos Kernels (a deprecated CUDA type).
+  set(device_flags)
+  if(KokkosIris_ENABLE_WERROR)
+    set(device_flags "-Werror all-warnings -diag-suppress 186,1444")
+  endif()
   list(JOIN flags "," joined)
   if(flags)
     target_compile_options(
       ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX,HIP>:${flags}>"
-                        "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=${joined}>")
+                        "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=${joined} ${device_flags}>")
   endif()
   if(KokkosIris_SANITIZER_FLAGS)
     target_link_options(${target} PRIVATE ${KokkosIris_SANITIZER_FLAGS})

@@ -101,13 +101,14 @@ function(kokkosiris_source_note source key variable)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
 endfunction()
 
-# kokkosiris_source_wanted(<source> <variable>): false if the source has "// requires: fused" (or blas)
-# and this build is without.
+# kokkosiris_source_wanted(<source> <variable>): false if the source has "// requires: fused" (or blas,
+# cuda) and this build is without.
 function(kokkosiris_source_wanted source variable)
   kokkosiris_source_note(${source} requires needs)
   set(wanted ON)
-  if(("fused" IN_LIST needs AND NOT KokkosIris_ENABLE_FUSED) OR ("blas" IN_LIST needs AND NOT
-                                                                 KokkosIris_HAVE_BLAS))
+  if(("fused" IN_LIST needs AND NOT KokkosIris_ENABLE_FUSED)
+     OR ("blas" IN_LIST needs AND NOT KokkosIris_HAVE_BLAS)
+     OR ("cuda" IN_LIST needs AND NOT Kokkos_ENABLE_CUDA))
     set(wanted OFF)
   endif()
   set(${variable} ${wanted} PARENT_SCOPE)

@@ -10,6 +10,8 @@
 
 #include <KokkosIris.hpp>
 #include <chrono>
+#include <core/KokkosIris_GpuReport.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -22,11 +24,12 @@
 
 namespace {
 
-using Context = KokkosIris::Context<Kokkos::HostSpace>;
+using HostContext = KokkosIris::Context<Kokkos::HostSpace>;
 
 constexpr char usage[] =
     "usage: [mpiexec -n RANKS] kokkosiris_info [--help | --version]\n"
-    "Prints versions, environment variables, the ranks' places and a one-second copy probe.\n";
+    "Prints versions, environment variables, the ranks' places, GPUs, and a one-second copy "
+    "probe.\n";
 
 /// The processors that this process may use, in the kernel's form: "0-3,8".
 std::string allowed_processors() {
@@ -127,47 +130,102 @@ void print_ranks(const std::vector<Place>& places) {
   }
 }
 
+/// Copies on the host with the host's copy, in memory of a GPU with the runtime's.
+template <class To, class From>
+void copy_once(const To& to, const From& from) {
+  if constexpr (KokkosIris::Impl::is_gpu_space_v<typename To::memory_space>) {
+    const typename To::execution_space exec;
+    Kokkos::deep_copy(exec, to, from);
+    exec.fence("KokkosIris::info");
+  } else {
+    std::memcpy(to.data(), from.data(), to.span());
+  }
+}
+
 /// Bytes a second that this rank copies into the neighbour's heap, or out of it.
-double copy_rate(Context& context, bool to_peer, double seconds) {
-  constexpr std::size_t bytes = std::size_t(4) << 20;
-  const auto mine = context.full<char*>("KokkosIris::info", 1, bytes);
+template <class Context>
+double copy_rate(Context& context, bool to_peer, std::size_t bytes, double seconds) {
+  const auto mine = context.template full<char*>("KokkosIris::info", 1, bytes);
   const auto theirs = mine.peer((context.rank() + 1) % context.size());
-  const auto own = context.full<char*>("KokkosIris::info", 2, bytes);
+  const auto own = context.template full<char*>("KokkosIris::info", 2, bytes);
   const auto start = std::chrono::steady_clock::now();
   double elapsed = 0.0;
   double copied = 0.0;
   while (elapsed < seconds) {
-    std::memcpy(to_peer ? theirs.data() : own.data(), to_peer ? own.data() : theirs.data(), bytes);
-    copied += bytes;
+    if (to_peer) {
+      copy_once(theirs, own.view());
+    } else {
+      copy_once(own.view(), theirs);
+    }
+    copied += static_cast<double>(bytes);
     elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   context.barrier();
   return copied / elapsed;
 }
 
-void probe(Context& context) {
-  const double written = copy_rate(context, true, 0.5);
-  const double read = copy_rate(context, false, 0.5);
+template <class Context>
+void probe(Context& context, std::size_t bytes, double seconds) {
+  const double written = copy_rate(context, true, bytes, seconds / 2);
+  const double read = copy_rate(context, false, bytes, seconds / 2);
   const auto all_written = context.runtime().agree("info", written);
   const auto all_read = context.runtime().agree("info", read);
   if (context.rank() != 0) return;
-  std::printf("\ncopy between neighbours, all ranks at once, 4 MiB blocks\n");
+  std::printf("copy between neighbours, all ranks at once, %zu MiB blocks\n", bytes >> 20);
   for (std::size_t rank = 0; rank < all_read.size(); ++rank) {
     std::printf("  rank %zu, peer %zu:  write %6.2f GB/s  read %6.2f GB/s\n", rank,
                 (rank + 1) % all_read.size(), all_written[rank] / 1e9, all_read[rank] / 1e9);
   }
 }
 
-void run() {
-  Context context(MPI_COMM_WORLD, {.heap_size = std::size_t(32) << 20});
-  const auto places = context.runtime().agree("info", this_place());
+struct Line {
+  char text[512];
+};
+
+/// The memory of each rank's heap, then how fast the ranks reach each other.
+template <class MemorySpace>
+void show_heap(std::size_t block, double seconds) {
+  KokkosIris::Context<MemorySpace> context(MPI_COMM_WORLD, {.heap_size = 4 * block});
+  Line mine{};
+  std::snprintf(mine.text, sizeof(mine.text), "%s", context.state().memory_description().c_str());
+  const auto all = context.runtime().agree("info", mine);
   if (context.rank() == 0) {
-    print_software();
-    print_environment();
-    print_ranks(places);
-    std::printf("heap: %s\n", context.state().memory_description().c_str());
+    std::printf("\nheap: %s\n", MemorySpace::name());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      std::printf("  rank %-3zu %s\n", rank, all[rank].text);
+    }
   }
-  probe(context);
+  probe(context, block, seconds);
+}
+
+/// The GPUs that rank 0 sees; others may see fewer, or in another order.
+void print_gpus(int rank) {
+  if constexpr (KokkosIris::Impl::has_gpu_v) {
+    if (rank != 0) return;
+    std::printf("\nGPUs that rank 0 sees\n");
+    for (const auto& line : KokkosIris::Impl::describe_gpus(rank)) {
+      std::printf("  %s\n", line.c_str());
+    }
+  }
+}
+
+void run() {
+  int rank = 0;
+  {
+    HostContext context(MPI_COMM_WORLD, {.heap_size = std::size_t(1) << 20});
+    rank = context.rank();
+    const auto places = context.runtime().agree("info", this_place());
+    if (rank == 0) {
+      print_software();
+      print_environment();
+      print_ranks(places);
+    }
+  }
+  print_gpus(rank);
+  show_heap<Kokkos::HostSpace>(std::size_t(4) << 20, 1.0);
+  if constexpr (KokkosIris::Impl::has_gpu_v) {
+    show_heap<KokkosIris::Impl::GpuMemorySpace>(std::size_t(64) << 20, 1.0);
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <DeviceChoice.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -80,7 +81,7 @@ int main(int argc, char* argv[]) {
                  provided, MPI_THREAD_MULTIPLE);
   } else {
     testing::InitGoogleTest(&argc, argv);
-    Kokkos::ScopeGuard guard(argc, argv);
+    const Kokkos::ScopeGuard guard(::Test::kokkos_settings(::Test::node_rank()));
     status = run_tests(rank);
   }
   int worst = status;

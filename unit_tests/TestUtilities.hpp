@@ -125,7 +125,7 @@ bool same_bits(const T& a, const T& b) {
 template <class View>
 std::size_t count(const View& view) {
   std::size_t n = 1;
-  for (std::size_t r = 0; r < View::rank(); ++r) n *= view.extent(r);
+  for (std::size_t r = 0; r != View::rank(); ++r) n *= view.extent(r);
   return n;
 }
 

@@ -8,12 +8,12 @@
 #define KOKKOSIRIS_CONCURRENCY_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstdint>
 
 namespace KokkosIris::Impl {
 
-/// Threads, or teams of a device, of a kernel on `exec` that run at once: those may wait for each
-/// other.
+/// Threads of a kernel on `exec` that run at the same time.
 ///
 /// Where Kokkos has its deprecated code, OpenMP's concurrency() is a static function that means the
 /// default instance unless it is given another.
@@ -23,6 +23,18 @@ std::int64_t concurrency_of(const ExecutionSpace& exec) {
     return ExecutionSpace::concurrency(exec);
   } else {
     return exec.concurrency();
+  }
+}
+
+/// Teams of a kernel on `exec` that run at once, whatever the kernel is, so that they may wait for
+/// each other: on a GPU one a multiprocessor, which holds any team that can be launched; on the
+/// host one a thread.
+template <class ExecutionSpace>
+std::int64_t resident_teams(const ExecutionSpace& exec) {
+  if constexpr (is_gpu_space_v<ExecutionSpace>) {
+    return gpu_multiprocessors(exec);
+  } else {
+    return concurrency_of(exec);
   }
 }
 

@@ -58,6 +58,16 @@ struct alignas(64) RecoverySlot {
       completed;  ///< number of the last collective call that this rank saw all ranks enter
 };
 
+/// What kernels of this rank on a GPU tell its host about their waits; words in host memory that
+/// the GPU maps. The last writer wins: one of several waits is as good as another.
+struct alignas(64) DeviceReport {
+  /// A wait of some length looks here whenever it looks at the abort word: the site, see
+  /// pack_wait_site(), and the time, so that the word changes as long as someone waits.
+  std::atomic<std::uint64_t> waiting;
+  /// Site of a wait that passed its deadline; 0: none.
+  std::atomic<std::uint64_t> too_late;
+};
+
 /// One per rank, in a SharedSegment that every rank maps. Zero bytes are its valid initial state.
 struct ControlBlock {
   enum Life : std::uint32_t { not_started, running, left };
@@ -67,6 +77,9 @@ struct ControlBlock {
   std::atomic<std::uint32_t> life;
 
   alignas(64) AbortRecord abort;
+  DeviceReport report;
+  /// Set when this rank has unmapped the memory of all others, so that their owners may free it.
+  std::atomic<std::uint32_t> peers_closed;
   ArrivalSlot arrivals[2];
   RecoverySlot recovery;
   /// The last launches of fused operations, a ring: number of the launch in the upper half, of its

@@ -8,6 +8,7 @@
 #define KOKKOSIRIS_COPY_ENGINE_INTERFACE_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@ namespace KokkosIris::Impl {
 
 struct CopyEngineQueues;
 struct CopyWork;
+class HostCopyQueue;
 class Runtime;
 
 /// Moves memory beside the kernels: rings that kernels and the host write descriptors to, and a
@@ -34,6 +36,8 @@ class CopyEngine {
   /// that ring. Threads that wait for copies call it, so that they need not wait for the proxy to
   /// run.
   virtual void progress(int peer) noexcept = 0;
+  /// How the host hands over copies where it cannot use the rings; null where it can.
+  virtual HostCopyQueue* host_queue() noexcept { return nullptr; }
 };
 
 /// Makes the copy engine of a memory space; specialised for each one that this library supports.
@@ -45,6 +49,8 @@ std::unique_ptr<CopyEngine> make_copy_engine(Runtime& runtime, std::size_t entri
 template <>
 std::unique_ptr<CopyEngine> make_copy_engine<Kokkos::HostSpace>(Runtime& runtime,
                                                                 std::size_t entries);
+template <>
+std::unique_ptr<CopyEngine> make_copy_engine<GpuMemorySpace>(Runtime& runtime, std::size_t entries);
 
 }  // namespace KokkosIris::Impl
 

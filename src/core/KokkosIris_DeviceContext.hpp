@@ -24,14 +24,14 @@ struct CopyEngineQueues;
 struct DeviceState {
   int rank = 0;
   int size = 1;
-  int spins = 1;                              ///< polls of a wait before it yields
-  char* base = nullptr;                       ///< own slab
-  char* const* bases = nullptr;               ///< slabs of all ranks as mapped here; device memory
-  std::size_t bytes = 0;                      ///< size of every slab
-  DeviceControl* control = nullptr;           ///< own control words, at the head of the slab
-  const std::uint32_t* abort_word = nullptr;  ///< not 0: give up waiting
-  Runtime* runtime = nullptr;                 ///< host pointer; the slow path of waits on the host
-  CopyEngineQueues* queues = nullptr;         ///< rings of the copy engine
+  int spins = 1;                       ///< polls of a wait before it yields
+  char* base = nullptr;                ///< own slab
+  char* const* bases = nullptr;        ///< slabs of all ranks as mapped here; device memory
+  char* const* host_bases = nullptr;   ///< the same for the host
+  std::size_t bytes = 0;               ///< size of every slab
+  DeviceControl* control = nullptr;    ///< own control words, at the head of the slab
+  Runtime* runtime = nullptr;          ///< host pointer; the slow path of waits on the host
+  CopyEngineQueues* queues = nullptr;  ///< rings of the copy engine
 };
 
 }  // namespace Impl
@@ -72,8 +72,14 @@ class DeviceContext {
     }
 #endif
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
-    return reinterpret_cast<T*>(m_state.bases[peer] +
-                                (reinterpret_cast<Byte*>(local) - m_state.base));
+    return reinterpret_cast<T*>(slab(peer) + (reinterpret_cast<Byte*>(local) - m_state.base));
+  }
+
+  /// Where the slab of rank `peer` begins in the caller's address space; for the layers of the
+  /// library.
+  KOKKOS_FORCEINLINE_FUNCTION char* slab(int peer) const {
+    KOKKOS_IF_ON_HOST((return m_state.host_bases[peer];))
+    KOKKOS_IF_ON_DEVICE((return m_state.bases[peer];))
   }
 
   /// For the layers of the library.

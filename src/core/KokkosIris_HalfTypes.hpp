@@ -71,7 +71,8 @@ KOKKOS_INLINE_FUNCTION std::uint32_t odd_float_bits(T value) {
   if constexpr (std::is_same_v<T, float>) {
     return Kokkos::bit_cast<std::uint32_t>(value);
   } else if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
-    const bool negative = value < T(0);
+    bool negative = false;
+    if constexpr (std::is_signed_v<T>) negative = value < T(0);
     std::uint64_t magnitude = static_cast<std::uint64_t>(value);
     if (negative) magnitude = std::uint64_t(0) - magnitude;
     // Reduced to 53 bits likewise.

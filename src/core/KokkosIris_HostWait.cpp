@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <core/KokkosIris_Runtime.hpp>
@@ -109,6 +110,27 @@ bool Runtime::peer_is_elsewhere(WaitSite site) const {
   return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
 }
 
+/// True if a kernel of this rank waits in a fused operation that the other rank has not launched
+/// and will not: it is in a collective call that this rank has not entered, so that the two make
+/// their calls in different orders. (Where kernels run beside the host, a rank that is merely in
+/// another call may have launched its part before.) Called by any thread.
+bool Runtime::peer_will_not_launch(WaitSite site) const {
+  if (!is_in_fused_operation(site)) return false;
+  const auto entered = [this](int rank) {
+    const ControlBlock& block = control(rank);
+    return std::max(block.arrivals[0].generation.load(std::memory_order_acquire),
+                    block.arrivals[1].generation.load(std::memory_order_acquire));
+  };
+  const auto launched = [this](int rank) {
+    std::uint64_t last = 0;
+    for (const auto& launch : control(rank).launches) {
+      last = std::max(last, launch.load(std::memory_order_acquire) >> 32);
+    }
+    return last;
+  };
+  return entered(site.peer) > entered(m_rank) && launched(site.peer) < launched(m_rank);
+}
+
 /// The launch, as in ControlBlock::launches, for which the rank that is waited for inside a fused
 /// operation uses another workspace than this rank; 0: none. Launches that are complete on both
 /// sides never differ.
@@ -207,6 +229,36 @@ void Runtime::give_up_on_other_call(WaitSite site) noexcept {
                   describe(site) +
                   "; all ranks must call the collective operations of a context in the same order, "
                   "and pass workspaces of the same earlier call");
+}
+
+/// A kernel cannot raise an error itself: this does it, at the latest in the first call of the host
+/// that follows the kernel.
+void Runtime::heed_device_report() noexcept {
+  std::atomic<std::uint64_t>& late = control(m_rank).report.too_late;
+  if (late.load(std::memory_order_acquire) == 0) return;
+  if (const std::uint64_t site = late.exchange(0); site != 0) {
+    give_up_on_time(unpack_wait_site(site));
+  }
+}
+
+Runtime::DeviceWaitLook Runtime::look_at_device_waits(DeviceWaitLook last) noexcept {
+  heed_device_report();
+  const std::uint64_t waiting = control(m_rank).report.waiting.load(std::memory_order_acquire);
+  if (waiting == last.waiting) return last;
+  const WaitSite site = unpack_wait_site(waiting);
+  bool orderly = false;
+  int who = -1;
+  const DeviceWaitLook look{waiting, find_departed(site, orderly, who), peer_will_not_launch(site),
+                            other_launch(site)};
+  if (control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) return look;
+  if (look.departed && last.departed) {
+    give_up_on_departed(site, orderly, who);
+  } else if (look.elsewhere && last.elsewhere) {
+    give_up_on_other_call(site);
+  } else if (look.other_launch != 0 && look.other_launch == last.other_launch) {
+    give_up_on_other_workspace(site, look.other_launch);
+  }
+  return look;
 }
 
 void Runtime::give_up_on_other_workspace(WaitSite site, std::uint64_t launch) noexcept {

@@ -10,7 +10,9 @@
 #ifndef KOKKOSIRIS_MEMORY_ORDER_HPP
 #define KOKKOSIRIS_MEMORY_ORDER_HPP
 
+#include <Kokkos_BitManipulation.hpp>
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_GpuIntrinsics.hpp>
 #include <desul/atomics.hpp>
 #include <type_traits>
 
@@ -75,18 +77,25 @@ KOKKOS_FORCEINLINE_FUNCTION T load_acquire(const T* flag) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
   KOKKOS_IF_ON_HOST((return __atomic_load_n(flag, __ATOMIC_ACQUIRE);))
   KOKKOS_IF_ON_DEVICE(
-      (const T value = desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
-                                          desul::MemoryScopeNode{});
-       desul::atomic_thread_fence(desul::MemoryOrderAcquire{}, desul::MemoryScopeNode{});
-       return value;))
+      (return Kokkos::bit_cast<T>(gpu_load_acquire(reinterpret_cast<const word_of<T>*>(flag)));))
 }
 
 /// Reads a flag that may change at any time, without ordering anything.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T* flag) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
   KOKKOS_IF_ON_HOST((return __atomic_load_n(flag, __ATOMIC_RELAXED);))
-  KOKKOS_IF_ON_DEVICE((return desul::atomic_load(const_cast<T*>(flag), desul::MemoryOrderRelaxed{},
-                                                 desul::MemoryScopeNode{});))
+  KOKKOS_IF_ON_DEVICE(
+      (return Kokkos::bit_cast<T>(gpu_load_relaxed(reinterpret_cast<const word_of<T>*>(flag)));))
+}
+
+/// Writes a flag that others may read at any time, without ordering anything.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T* flag, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
+  KOKKOS_IF_ON_HOST((__atomic_store_n(flag, value, __ATOMIC_RELAXED);))
+  KOKKOS_IF_ON_DEVICE((
+      gpu_store_relaxed(reinterpret_cast<word_of<T>*>(flag), Kokkos::bit_cast<word_of<T>>(value));))
 }
 
 /// Writes a flag with release order at system scope: everything that the calling thread did before,
@@ -95,9 +104,15 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_release(T* flag, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "flags have 4 or 8 bytes");
   KOKKOS_IF_ON_HOST((__atomic_store_n(flag, value, __ATOMIC_RELEASE);))
+  KOKKOS_IF_ON_DEVICE((
+      gpu_store_release(reinterpret_cast<word_of<T>*>(flag), Kokkos::bit_cast<word_of<T>>(value));))
+}
+
+/// Sequentially consistent fence at system scope.
+KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
+  KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
   KOKKOS_IF_ON_DEVICE(
-      (desul::atomic_thread_fence(desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
-       desul::atomic_store(flag, value, desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});))
+      (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
 }
 
 }  // namespace Impl

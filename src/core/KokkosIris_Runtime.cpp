@@ -37,15 +37,20 @@ std::uint32_t settled_state(const AbortRecord& record) {
   }
 }
 
+/// cpu_set_t has no name of its own, which nvcc cannot put into a vector.
+struct Processors {
+  cpu_set_t set;
+};
+
 /// Polls before yielding: long where every rank has a processor of its own, else none to speak of,
 /// since the rank that is waited for may need this very processor.
 int choose_spins(Bootstrap& bootstrap) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);  // stays so if the call fails: then every rank is taken to share a processor
-  sched_getaffinity(0, sizeof(mine), &mine);
+  Processors mine;
+  CPU_ZERO(&mine.set);  // stays so if the call fails: then every rank is taken to share a processor
+  sched_getaffinity(0, sizeof(mine.set), &mine.set);
   cpu_set_t any;
   CPU_ZERO(&any);
-  for (const cpu_set_t& one : bootstrap.all_gather(mine)) CPU_OR(&any, &any, &one);
+  for (const Processors& one : bootstrap.all_gather(mine)) CPU_OR(&any, &any, &one.set);
   return CPU_COUNT(&any) >= bootstrap.size() ? 2000 : 1;
 }
 
@@ -109,6 +114,7 @@ void Runtime::enter(std::string_view operation) {
         "the ranks of this context cannot come together again, because a process is gone or "
         "failed in a recovery; destroy the context");
   }
+  heed_device_report();
   if (control(m_rank).abort.state.load(std::memory_order_acquire) == AbortRecord::none) return;
   if (!m_thrown) throw_abort(operation);
   recover(operation);
@@ -216,6 +222,7 @@ void Runtime::throw_given_up(std::string_view operation) {
 }
 
 void Runtime::check(std::string_view operation) {
+  heed_device_report();
   if (!m_thrown &&
       control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) {
     throw_abort(operation);
@@ -269,6 +276,8 @@ void Runtime::wait_for_recovery(std::string_view operation,
 void Runtime::recover(std::string_view operation) {
   RecoverySlot& mine = control(m_rank).recovery;
   if (!m_recovering) {
+    for (const auto& action : m_before_recovery_actions) action();
+    control(m_rank).report.too_late.store(0);  // of waits that ended with this error
     m_recovering = true;
     ++m_recoveries;
     mine.generation = m_generation;

@@ -74,7 +74,7 @@ class Runtime {
   /// (empty: there is no fault).
   template <class Record, std::size_t N>
   std::vector<Record> agree(std::string_view operation, const Record& mine,
-                            const char (Record::*fault)[N]) {
+                            char (Record::*fault)[N]) {
     static_assert(std::is_trivially_copyable_v<Record>);
     static_assert(sizeof(Record) <= agreement_bytes, "raise agreement_bytes");
     const char* const text = mine.*fault;
@@ -115,6 +115,21 @@ class Runtime {
   /// \return false if given up
   bool wait_until(WaitSite site, bool (*ready)(void*), void* argument);
 
+  /// One look of the watch over waits inside kernels on a GPU, from any thread: gives up for those
+  /// that passed their deadline, and for one that still waits though the last look has already seen
+  /// that it is in vain. (A wait may just have ended well when the other rank left.)
+  /// \param last what the last look returned; {} at first
+  struct DeviceWaitLook {
+    std::uint64_t waiting = 0;
+    bool departed = false;           ///< a process is gone
+    bool elsewhere = false;          ///< the other rank is in another call
+    std::uint64_t other_launch = 0;  ///< the other rank uses another workspace
+  };
+  DeviceWaitLook look_at_device_waits(DeviceWaitLook last) noexcept;
+
+  /// True if the process of another rank has ended, however; false also where that is not known.
+  bool process_is_gone(int rank) const;
+
   /// For tests. true: contexts that are made from now on watch processes by their numbers, as where
   /// the system offers nothing better.
   static inline std::atomic<bool> watch_by_number = false;
@@ -126,6 +141,12 @@ class Runtime {
   /// Runs after each recovery, collectively, so that other layers can align their counters.
   void on_recovery(std::function<void()> action) {
     m_recovery_actions.push_back(std::move(action));
+  }
+
+  /// Runs in each recovery before all else, not collectively: waits for what still runs beside the
+  /// host and might miss that an error was pending.
+  void before_recovery(std::function<void()> action) {
+    m_before_recovery_actions.push_back(std::move(action));
   }
 
   /// Runs in each recovery, before the actions above. A collective call may have been given up here
@@ -162,13 +183,14 @@ class Runtime {
                          std::atomic<std::uint64_t> RecoverySlot::*word);
   [[noreturn]] void throw_abort(std::string_view operation);
   void watch(int rank);
-  bool process_is_gone(int rank) const;
   bool find_departed(WaitSite site, bool& orderly, int& who) const;
   bool peer_is_elsewhere(WaitSite site) const;
+  bool peer_will_not_launch(WaitSite site) const;
   std::uint64_t other_launch(WaitSite site) const;
   std::string describe(WaitSite site) const;
   void give_up_on_departed(WaitSite site, bool orderly, int who) noexcept;
   void give_up_on_time(WaitSite site) noexcept;
+  void heed_device_report() noexcept;
   void give_up_on_other_call(WaitSite site) noexcept;
   void give_up_on_other_workspace(WaitSite site, std::uint64_t launch) noexcept;
   enum class WaitResult { ready, aborted, peer_left, peer_elsewhere, too_late };
@@ -194,6 +216,7 @@ class Runtime {
   bool m_thrown = false;      // the pending abort has been reported by an exception here
   bool m_dead = false;        // a peer's process is gone
   bool m_left = false;        // leave() was called
+  std::vector<std::function<void()>> m_before_recovery_actions;
   std::vector<std::function<void()>> m_recovery_actions;
   std::vector<std::function<void(bool)>> m_catch_up_actions;
 };

@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_DeviceContext.hpp>
+#include <core/KokkosIris_DeviceControl.hpp>
 #include <core/KokkosIris_MemoryOrder.hpp>
 #include <core/KokkosIris_WaitSite.hpp>
 #include <memory>
@@ -30,6 +31,34 @@ KOKKOS_FORCEINLINE_FUNCTION void pause_processor() {
 /// \return true as soon as `ready(argument)` is; false if the wait was given up
 bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* argument);
 
+/// Part of wait() after the short spin in kernels on a GPU. The abort word is host memory, so it is
+/// read now and then only; the same look leaves a trace for the host's watch (DeviceWatch), which
+/// finds out whether processes live. A wait that passes its deadline says so to the host and gives
+/// up.
+template <class Ready>
+KOKKOS_INLINE_FUNCTION bool wait_on_device([[maybe_unused]] const DeviceWaitSettings& settings,
+                                           [[maybe_unused]] WaitSite site,
+                                           [[maybe_unused]] Ready& ready) {
+  KOKKOS_IF_ON_DEVICE((constexpr unsigned longest_sleep = 256;  // nanoseconds
+                       unsigned sleep = 16; const std::uint64_t start = gpu_ticks();
+                       std::uint64_t looked = start; for (;;) {
+                         if (ready()) return true;
+                         gpu_sleep(sleep);
+                         if (sleep < longest_sleep) sleep *= 2;
+                         const std::uint64_t now = gpu_ticks();
+                         if (now - looked < settings.look_ticks) continue;
+                         looked = now;
+                         gpu_store_relaxed(settings.waiting, pack_wait_site(site, now));
+                         if (gpu_load_relaxed(settings.abort_word) != 0u) return ready();
+                         if (settings.timeout_ticks != 0 && now - start > settings.timeout_ticks) {
+                           if (ready()) return true;
+                           gpu_store_release(settings.too_late, pack_wait_site(site, now));
+                           return false;
+                         }
+                       }))
+  KOKKOS_IF_ON_HOST((return false;))
+}
+
 /// Waits until `ready()` returns true.
 ///
 /// Called by one thread. `ready` reads the flag (once, with load_acquire) and decides by that
@@ -49,13 +78,7 @@ KOKKOS_INLINE_FUNCTION bool wait(const DeviceContext& context, WaitSite site, Re
            *state.runtime, site,
            [](void* argument) -> bool { return (*static_cast<Callable*>(argument))(); },
            const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
-  KOKKOS_IF_ON_DEVICE((
-      // The abort word is host memory here, so it is read rarely; the deadline is kept by the
-      // host's watchdog, which sets that word.
-      for (unsigned poll = 1;; ++poll) {
-        if (ready()) return true;
-        if ((poll & 0x3ffu) == 0u && load_relaxed(state.abort_word) != 0u) return false;
-      }))
+  KOKKOS_IF_ON_DEVICE((return wait_on_device(state.control->wait, site, ready);))
 }
 
 /// Waits until the counter at `flag` has reached `target`; compares by difference, so that counters

@@ -7,6 +7,7 @@
 #ifndef KOKKOSIRIS_WAIT_SITE_HPP
 #define KOKKOSIRIS_WAIT_SITE_HPP
 
+#include <Kokkos_Core.hpp>
 #include <cstdint>
 
 namespace KokkosIris::Impl {
@@ -34,6 +35,17 @@ struct WaitSite {
   WaitPhase phase;
   int peer;
 };
+
+/// A site in one word that kernels write at once: 8 bits of phase, 24 of peer, 32 for a time. Never
+/// 0.
+KOKKOS_INLINE_FUNCTION std::uint64_t pack_wait_site(WaitSite site, std::uint64_t time) {
+  return (static_cast<std::uint64_t>(site.phase) + 1) << 56 |
+         (static_cast<std::uint64_t>(site.peer + 1) & 0xffffffu) << 32 | (time & 0xffffffffu);
+}
+inline WaitSite unpack_wait_site(std::uint64_t word) {
+  return {static_cast<WaitPhase>(static_cast<std::int32_t>(word >> 56) - 1),
+          static_cast<int>(word >> 32 & 0xffffffu) - 1};
+}
 
 }  // namespace KokkosIris::Impl
 

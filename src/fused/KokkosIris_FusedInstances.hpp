@@ -38,45 +38,50 @@ struct MatmulAllGather {
 }  // namespace KokkosIris::Impl
 
 /// Applies PREFIX (`extern template` or `template`) to the calls of all operations for one element
-/// type and host execution space.
-#define KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, SPACE)                                        \
-  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulAllReduce, T, SPACE,     \
-                                            Kokkos::HostSpace>;                              \
-  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulReduceScatter, T, SPACE, \
-                                            Kokkos::HostSpace>;                              \
-  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::AllGatherMatmul, T, SPACE,     \
-                                            Kokkos::HostSpace>;                              \
-  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulAllGather, T, SPACE,     \
-                                            Kokkos::HostSpace>;
+/// type, execution space and memory space of the heap.
+#define KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, SPACE, MEMORY)                                     \
+  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulAllReduce, T, SPACE, MEMORY>; \
+  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulReduceScatter, T, SPACE,      \
+                                            MEMORY>;                                              \
+  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::AllGatherMatmul, T, SPACE, MEMORY>; \
+  PREFIX struct KokkosIris::Impl::FusedCall<KokkosIris::Impl::MatmulAllGather, T, SPACE, MEMORY>;
 
-/// The same for every host execution space of this Kokkos.
+/// The same for every execution space of this Kokkos.
 #ifdef KOKKOS_ENABLE_SERIAL
 #define KOKKOSIRIS_IMPL_FUSED_SERIAL(PREFIX, T) \
-  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::Serial)
+  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::Serial, Kokkos::HostSpace)
 #else
 #define KOKKOSIRIS_IMPL_FUSED_SERIAL(PREFIX, T)
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
 #define KOKKOSIRIS_IMPL_FUSED_OPENMP(PREFIX, T) \
-  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::OpenMP)
+  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::OpenMP, Kokkos::HostSpace)
 #else
 #define KOKKOSIRIS_IMPL_FUSED_OPENMP(PREFIX, T)
 #endif
 #ifdef KOKKOS_ENABLE_THREADS
 #define KOKKOSIRIS_IMPL_FUSED_THREADS(PREFIX, T) \
-  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::Threads)
+  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, Kokkos::Threads, Kokkos::HostSpace)
 #else
 #define KOKKOSIRIS_IMPL_FUSED_THREADS(PREFIX, T)
 #endif
-#define KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(PREFIX, T) \
-  KOKKOSIRIS_IMPL_FUSED_SERIAL(PREFIX, T)           \
-  KOKKOSIRIS_IMPL_FUSED_OPENMP(PREFIX, T)           \
-  KOKKOSIRIS_IMPL_FUSED_THREADS(PREFIX, T)
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#define KOKKOSIRIS_IMPL_FUSED_GPU(PREFIX, T)                                  \
+  KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, KokkosIris::Impl::GpuExecutionSpace, \
+                              KokkosIris::Impl::GpuMemorySpace)
+#else
+#define KOKKOSIRIS_IMPL_FUSED_GPU(PREFIX, T)
+#endif
+#define KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(PREFIX, T) \
+  KOKKOSIRIS_IMPL_FUSED_SERIAL(PREFIX, T)          \
+  KOKKOSIRIS_IMPL_FUSED_OPENMP(PREFIX, T)          \
+  KOKKOSIRIS_IMPL_FUSED_THREADS(PREFIX, T)         \
+  KOKKOSIRIS_IMPL_FUSED_GPU(PREFIX, T)
 
 // Compiled in KokkosIris_FusedInstances_<Type>.cpp.
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(extern template, double)
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(extern template, float)
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(extern template, KokkosIris::half_t)
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(extern template, KokkosIris::bhalf_t)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(extern template, double)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(extern template, float)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(extern template, KokkosIris::half_t)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(extern template, KokkosIris::bhalf_t)
 
 #endif

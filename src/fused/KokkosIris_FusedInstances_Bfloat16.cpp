@@ -3,4 +3,4 @@
 
 #include <fused/KokkosIris_FusedInstances.hpp>
 
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(template, KokkosIris::bhalf_t)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(template, KokkosIris::bhalf_t)

@@ -3,4 +3,4 @@
 
 #include <fused/KokkosIris_FusedInstances.hpp>
 
-KOKKOSIRIS_IMPL_FUSED_HOST_CALLS(template, double)
+KOKKOSIRIS_IMPL_FUSED_ALL_CALLS(template, double)

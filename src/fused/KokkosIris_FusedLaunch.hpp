@@ -14,6 +14,7 @@
 #include <fused/KokkosIris_FusedOptions.hpp>
 #include <fused/KokkosIris_FusedPreparation.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
+#include <fused/KokkosIris_HostEngine.hpp>
 #include <heap/KokkosIris_Context.hpp>
 #include <string>
 #include <type_traits>
@@ -79,13 +80,14 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
     if (workspace.signature.engine == TileEngine::packed) {
       using Engine = PackedTileEngine<T>;
       char* const packed = Engine::uses_b_in_place(routines, b) ? nullptr : workspace.prepared_b;
-      return launch(Engine{&routines, b, schedule, packed});
+      return launch(HostOnlyEngine<Engine>{{&routines, b, schedule, packed}});
     }
 #ifdef KOKKOSIRIS_ENABLE_BLAS
     if (workspace.signature.engine == TileEngine::blas) {
       using Engine = BlasTileEngine<T>;
       auto* const copy = reinterpret_cast<typename Engine::Acc*>(workspace.prepared_b);
-      return launch(Engine{&routines, b, schedule, Engine::uses_b_in_place(b) ? nullptr : copy});
+      return launch(HostOnlyEngine<Engine>{
+          {&routines, b, schedule, Engine::uses_b_in_place(b) ? nullptr : copy}});
     }
 #endif
   }
@@ -93,8 +95,7 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
 }
 
 /// What is left of a call when its Views have been looked at: depends on few types, so that the
-/// library holds it ready for host backends (KokkosIris_FusedInstances.hpp) and applications need
-/// not compile it.
+/// library holds it ready (KokkosIris_FusedInstances.hpp) and applications need not compile it.
 template <class T>
 struct FusedArguments {
   FusedProblem problem;
@@ -127,7 +128,7 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
   // The workspace may come from an instance of more threads: teams wait for each other, so there
   // must not be more of them than run at once.
   const int league =
-      static_cast<int>(std::min<std::int64_t>(workspace.league, concurrency_of(exec)));
+      static_cast<int>(std::min<std::int64_t>(workspace.league, resident_teams(exec)));
   Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
   with_engine<T, host>(workspace, arguments.b, gathers, [&](const auto& engine) {
     using Engine = std::decay_t<decltype(engine)>;
@@ -137,8 +138,17 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
     if constexpr (std::is_same_v<Engine, PortableTileEngine<T>>) {
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));
     }
-    Kokkos::parallel_for(std::string("KokkosIris::") + to_string(Operation::operation), policy,
-                         kernel);
+    const std::string label = std::string("KokkosIris::") + to_string(Operation::operation);
+    if constexpr (host) {
+      Kokkos::parallel_for(label, policy, kernel);
+    } else {
+      // The kernel's data travels with the launch and not through Kokkos' one buffer in constant
+      // memory, for which the host would wait until the kernel before has ended, and which a
+      // captured launch cannot use.
+      using Property = Kokkos::Experimental::WorkItemProperty;
+      Kokkos::parallel_for(label, Kokkos::Experimental::require(policy, Property::HintLightWeight),
+                           kernel);
+    }
   });
 }
 

@@ -144,7 +144,7 @@ struct TileExchange {
   KOKKOS_FUNCTION MatrixRef<T> operand_of(int peer, const MatrixRef<T>& own) const {
     if (peer == rank()) return own;
     const EntryRecord& record = entries[peer];
-    return {reinterpret_cast<T*>(context.state().bases[peer] + record.offset), own.rows, own.cols,
+    return {reinterpret_cast<T*>(context.slab(peer) + record.offset), own.rows, own.cols,
             record.row_stride, record.col_stride};
   }
 

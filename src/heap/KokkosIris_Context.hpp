@@ -27,12 +27,14 @@ namespace KokkosIris {
 /// rank (Error), and the context stays usable unless a process is gone. Views may outlive the
 /// context; they keep their memory.
 ///
-/// \tparam MemorySpace where the heap lies: Kokkos::HostSpace for Serial, OpenMP and Threads
+/// \tparam MemorySpace where the heap lies: Kokkos::HostSpace for Serial, OpenMP and Threads,
+///         Kokkos::CudaSpace or Kokkos::HIPSpace for a GPU (that of the default execution space
+///         instance). Contexts of both kinds can be used side by side.
 template <class MemorySpace = Kokkos::DefaultExecutionSpace::memory_space>
 class Context {
-  static_assert(std::is_same_v<MemorySpace, Kokkos::HostSpace>,
-                "KokkosIris::Context supports Kokkos::HostSpace in this build; give it as the "
-                "template argument");
+  static_assert(Impl::is_heap_space_v<MemorySpace>,
+                "KokkosIris::Context supports Kokkos::HostSpace and, in builds with a GPU backend, "
+                "Kokkos::CudaSpace or Kokkos::HIPSpace; give one of them as the template argument");
 
  public:
   using memory_space = MemorySpace;
@@ -133,7 +135,8 @@ class Context {
     return view;
   }
   /// A symmetric copy of a local view, whatever memory it is in. A strided view becomes
-  /// LayoutRight.
+  /// LayoutRight. Runs on the default instances of the execution spaces of both memories: what
+  /// other instances still write to `local` must be fenced before.
   template <class DataType, class... Properties>
   auto as_symmetric(const Kokkos::View<DataType, Properties...>& local) {
     using Source = Kokkos::View<DataType, Properties...>;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <heap/KokkosIris_ContextState.hpp>
 #include <limits>
+#include <vector>
 
 namespace KokkosIris::Impl {
 namespace {
@@ -107,30 +108,51 @@ ContextState::ContextState(Bootstrap& bootstrap, const ContextOptions& options,
                            const MemorySpaceFactory& factory)
     : m_seed(options.seed) {
   const ResolvedOptions resolved = resolve(bootstrap, options);
-  m_runtime = std::make_unique<Runtime>(bootstrap, resolved.timeout);
+  m_runtime = std::make_shared<Runtime>(bootstrap, resolved.timeout);
   const std::size_t reserved = whole_pages(DeviceControl::bytes(bootstrap.size()));
   const std::size_t heap_bytes = whole_pages(resolved.heap_size);
-  m_memory = factory.peer_memory(bootstrap, reserved + heap_bytes);
+  m_memory = factory.peer_memory(bootstrap, m_runtime, reserved + heap_bytes);
   m_heap = std::make_unique<SymmetricHeap>(*m_runtime, *m_memory, reserved, heap_bytes);
   m_copy_engine = make_engine(bootstrap, *m_runtime, resolved.copy_engine_entries, factory);
+  fill_device_state(reserved + heap_bytes);
+  start_watch(bootstrap);
+  m_runtime->before_recovery([this] { m_memory->wait_for_kernels(); });
+  m_runtime->on_recovery([this] { align_device_control(); });
+}
 
+void ContextState::fill_device_state(std::size_t slab_bytes) {
   DeviceState state;
-  state.rank = bootstrap.rank();
-  state.size = bootstrap.size();
-  state.spins = m_runtime->spins();
+  state.rank = m_runtime->rank();
+  state.size = m_runtime->size();
+  state.spins = m_memory->spins();
   state.base = m_memory->slab(state.rank);
   state.bases = m_memory->table();
-  state.bytes = reserved + heap_bytes;
+  state.host_bases = m_memory->host_table();
+  state.bytes = slab_bytes;
   state.control = reinterpret_cast<DeviceControl*>(state.base);
-  state.abort_word = m_runtime->abort_word();
   state.runtime = m_runtime.get();
   state.queues = m_copy_engine->queues();
   m_device = DeviceContext(state);
-  m_runtime->on_recovery([this] { align_device_control(); });
+}
+
+/// Prepares waits in kernels of a GPU, and what watches over them.
+void ContextState::start_watch(Bootstrap& bootstrap) {
+  const auto settings = m_memory->wait_settings();
+  if (!settings) return;
+  std::string reason;
+  try {
+    m_memory->write(reinterpret_cast<char*>(&m_device.state().control->wait), &*settings,
+                    sizeof(*settings));
+    m_watch = std::make_unique<DeviceWatch>(*m_runtime);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  require_no_fault(bootstrap, ErrorCode::system, reason);
 }
 
 void ContextState::close() {
   m_copy_engine.reset();
+  m_watch.reset();
   m_runtime->leave();
 }
 
@@ -142,11 +164,15 @@ void ContextState::barrier(std::string_view operation) {
 /// After an error the ranks may have entered different numbers of barriers inside kernels: all go
 /// on from the largest.
 void ContextState::align_device_control() {
-  DeviceControl& control = *m_device.state().control;
-  const auto counts = m_runtime->agree("recovery", control.barrier_generation.value);
-  const std::uint64_t largest = *std::max_element(counts.begin(), counts.end());
-  control.barrier_generation.value = largest;
-  for (int rank = 0; rank < m_runtime->size(); ++rank) control.arrivals()[rank].value = largest;
+  DeviceControl* const control = m_device.state().control;
+  PaddedFlag own;
+  m_memory->read(&own, reinterpret_cast<const char*>(&control->barrier_generation), sizeof(own));
+  const auto counts = m_runtime->agree("recovery", own.value);
+  own.value = *std::max_element(counts.begin(), counts.end());
+  const std::vector<PaddedFlag> arrivals(counts.size(), own);
+  m_memory->write(reinterpret_cast<char*>(&control->barrier_generation), &own, sizeof(own));
+  m_memory->write(reinterpret_cast<char*>(control->arrivals()), arrivals.data(),
+                  arrivals.size() * sizeof(PaddedFlag));
   m_runtime->barrier("recovery");
 }
 

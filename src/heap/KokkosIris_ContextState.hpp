@@ -9,6 +9,7 @@
 
 #include <core/KokkosIris_CopyEngine.hpp>
 #include <core/KokkosIris_DeviceContext.hpp>
+#include <core/KokkosIris_DeviceWatch.hpp>
 #include <core/KokkosIris_Runtime.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace KokkosIris {
 
 /// How a Context is made. All ranks must give the same values.
 struct ContextOptions {
-  /// Bytes of each rank's symmetric heap; 0: KOKKOSIRIS_HEAP_SIZE, else 1 GiB. Memory is taken from
-  /// the system when it is first touched.
+  /// Bytes of each rank's symmetric heap; 0: KOKKOSIRIS_HEAP_SIZE, else 1 GiB. On the host memory
+  /// is taken from the system when it is first touched; on a GPU all of it is allocated at once.
   std::size_t heap_size = 0;
   /// Seconds after which a wait raises an error; 0: never; negative: KOKKOSIRIS_TIMEOUT, else 120.
   double timeout = -1.0;
@@ -37,7 +38,8 @@ namespace Impl {
 
 /// Makes the pieces of a context that depend on the memory space.
 struct MemorySpaceFactory {
-  std::unique_ptr<PeerMemory> (*peer_memory)(Bootstrap&, std::size_t);
+  std::unique_ptr<PeerMemory> (*peer_memory)(Bootstrap&, const std::shared_ptr<Runtime>&,
+                                             std::size_t);
   std::unique_ptr<CopyEngine> (*copy_engine)(Runtime&, std::size_t);
 };
 
@@ -54,6 +56,7 @@ class ContextState {
   Runtime& runtime() { return *m_runtime; }
   SymmetricHeap& heap() { return *m_heap; }
   const DeviceContext& device() const { return m_device; }
+  CopyEngine& copy_engine() { return *m_copy_engine; }
   std::string memory_description() const { return m_memory->description(); }
   std::uint64_t seed() const { return m_seed; }
   /// Number of random creation calls before this one; equal on all ranks.
@@ -63,12 +66,15 @@ class ContextState {
   void barrier(std::string_view operation);
 
  private:
+  void fill_device_state(std::size_t slab_bytes);
+  void start_watch(Bootstrap& bootstrap);
   void align_device_control();
 
-  std::unique_ptr<Runtime> m_runtime;
+  std::shared_ptr<Runtime> m_runtime;
   std::unique_ptr<PeerMemory> m_memory;
   std::unique_ptr<SymmetricHeap> m_heap;
   std::unique_ptr<CopyEngine> m_copy_engine;
+  std::unique_ptr<DeviceWatch> m_watch;  // of contexts whose kernels run on a GPU
   DeviceContext m_device;
   std::uint64_t m_seed;
   std::uint64_t m_random_streams = 0;

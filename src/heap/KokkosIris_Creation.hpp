@@ -10,6 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_Error.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <core/KokkosIris_HalfTypes.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <heap/KokkosIris_Fill.hpp>
 #include <heap/KokkosIris_ManagedView.hpp>
 #include <heap/KokkosIris_SymmetricView.hpp>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -39,7 +41,8 @@ std::size_t arange_count(Runtime& runtime, double start, double end, double step
 /// As above for integers, exact for all of them.
 template <class T>
 requires std::is_integral_v<T> std::size_t arange_count(Runtime& runtime, T start, T end, T step) {
-  const bool backward = step < T(0);
+  bool backward = false;
+  if constexpr (std::is_signed_v<T>) backward = step < T(0);
   if (step == T(0) || (backward ? end > start : end < start)) {
     fail_no_sequence(runtime, std::to_string(start), std::to_string(end), std::to_string(step));
   }
@@ -96,8 +99,8 @@ typename View::array_layout make_layout(Extents... extents) {
                 "give one extent for each run-time dimension of the data type");
   const std::size_t given[] = {given_extent(extents)..., 0};
   typename View::array_layout layout;
-  for (std::size_t r = 0; r < View::rank(); ++r) {
-    layout.dimension[r] = r < View::rank_dynamic ? given[r] : View::static_extent(r);
+  for (std::size_t r = 0; r != View::rank(); ++r) {
+    layout.dimension[r] = r + 1 < std::size(given) ? given[r] : View::static_extent(r);
   }
   return layout;
 }
@@ -113,7 +116,7 @@ using symmetric_counterpart = SymmetricView<
 template <class Result, class Source>
 typename Result::array_layout counterpart_layout(const Source& source) {
   typename Result::array_layout layout;
-  for (std::size_t r = 0; r < Result::rank(); ++r) layout.dimension[r] = source.extent(r);
+  for (std::size_t r = 0; r != Result::rank(); ++r) layout.dimension[r] = source.extent(r);
   return layout;
 }
 
@@ -123,7 +126,7 @@ std::size_t layout_bytes(const typename View::array_layout& layout) {
   std::size_t bytes = sizeof(typename View::value_type);
   bool overflow = false;
   bool none = false;
-  for (std::size_t r = 0; r < View::rank(); ++r) {
+  for (std::size_t r = 0; r != View::rank(); ++r) {
     if (is_negative(layout.dimension[r])) return std::numeric_limits<std::size_t>::max();
     none = none || layout.dimension[r] == 0;
     overflow = __builtin_mul_overflow(bytes, layout.dimension[r], &bytes) || overflow;
@@ -139,7 +142,7 @@ HeapRequest request_of(const typename View::array_layout& layout) {
   request.bytes = layout_bytes<View>(layout);
   request.type = typeid(View).hash_code();
   request.rank = View::rank();
-  for (std::size_t r = 0; r < View::rank(); ++r) request.extents[r] = layout.dimension[r];
+  for (std::size_t r = 0; r != View::rank(); ++r) request.extents[r] = layout.dimension[r];
   return request;
 }
 
@@ -156,6 +159,8 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
   static_assert(alignof(T) <= SymmetricHeap::alignment,
                 "blocks of the symmetric heap are aligned to 256 bytes, which is less than this "
                 "type asks for");
+  static_assert(!is_gpu_space_v<typename View::memory_space> || !std::is_same_v<T, long double>,
+                "long double has another size in kernels on a GPU than on the host");
   const HeapBlock block = state->heap().allocate(operation, request_of<View>(layout));
   const auto space = Kokkos::Tools::make_space_handle(
       (std::string("KokkosIris::") + View::memory_space::name()).c_str());
@@ -165,6 +170,10 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
   auto release = [state, block, space, label] {
     if (Kokkos::Tools::profileLibraryLoaded()) {
       Kokkos::Tools::deallocateData(space, label, block.data, block.bytes);
+    }
+    // As Kokkos does when it frees device memory: kernels that use it may still run.
+    if constexpr (is_gpu_space_v<typename View::memory_space>) {
+      if (Kokkos::is_initialized() && !Kokkos::is_finalized()) Kokkos::fence("KokkosIris::free");
     }
     state->heap().drop(block.sequence);
   };
@@ -176,18 +185,24 @@ Result create(const std::shared_ptr<ContextState>& state, const char* operation,
 /// Copies a local view, of any memory space and layout, into a new symmetric view.
 template <class Result, class Source>
 void copy_in(const Result& view, const Source& local) {
+  const typename Result::execution_space exec;
   if constexpr (std::is_same_v<typename Result::array_layout, typename Source::array_layout>) {
-    Kokkos::deep_copy(view.view(), local);
-  } else {
-    // Across memory spaces Kokkos copies only between equal layouts.
-    auto contiguous = Kokkos::View<typename Source::non_const_data_type,
-                                   typename Result::array_layout, typename Source::memory_space>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::as_symmetric"),
-        counterpart_layout<Result>(local));
-    Kokkos::deep_copy(contiguous, local);
-    Kokkos::deep_copy(view.view(), contiguous);
+    if (local.span_is_contiguous()) {
+      Kokkos::deep_copy(exec, view.view(), local);
+      exec.fence("KokkosIris::as_symmetric");
+      return;
+    }
   }
-  Kokkos::fence("KokkosIris::as_symmetric");
+  // Across memory spaces Kokkos copies only between equal layouts without gaps.
+  auto contiguous = Kokkos::View<typename Source::non_const_data_type,
+                                 typename Result::array_layout, typename Source::memory_space>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::as_symmetric"),
+      counterpart_layout<Result>(local));
+  const typename Source::memory_space::execution_space local_exec;
+  Kokkos::deep_copy(local_exec, contiguous, local);
+  local_exec.fence("KokkosIris::as_symmetric");
+  Kokkos::deep_copy(exec, view.view(), contiguous);
+  exec.fence("KokkosIris::as_symmetric");
 }
 
 }  // namespace KokkosIris::Impl

@@ -20,13 +20,13 @@ namespace KokkosIris::Impl {
 
 /// Types with lock-free atomics on every backend.
 template <class T>
-constexpr bool is_atomic() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr bool is_atomic() {
   if (!std::is_arithmetic_v<T> || !std::is_same_v<T, std::remove_cv_t<T>>) return false;
   return sizeof(T) == 4 || sizeof(T) == 8;
 }
 
 template <class T>
-constexpr void require_atomic() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr void require_atomic() {
   static_assert(
       is_atomic<T>(),
       "remote atomics exist for integers of 4 and 8 bytes, float and double: other types "
@@ -34,7 +34,7 @@ constexpr void require_atomic() {
       "use a wider type, or a signal to hand the data over");
 }
 template <class T>
-constexpr void require_bitwise() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr void require_bitwise() {
   static_assert(!std::is_floating_point_v<T>,
                 "atomic_and, atomic_or and atomic_xor are for integers; view the bits of a "
                 "floating-point word as an unsigned integer");
@@ -59,9 +59,22 @@ constexpr int builtin_failure_order() {
   return __ATOMIC_SEQ_CST;
 }
 
-/// Unsigned integer of the size of T.
+/// The type of T's size and kind for which desul has instructions: it knows `long` or `long long`,
+/// and makes a loop of compare-exchanges for the other one.
 template <class T>
-using word_of = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+struct NativeAtomic {
+  using type = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<word_of<T>>, word_of<T>>;
+};
+template <>
+struct NativeAtomic<float> {
+  using type = float;
+};
+template <>
+struct NativeAtomic<double> {
+  using type = double;
+};
+template <class T>
+using native_atomic = typename NativeAtomic<T>::type;
 
 /// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
 template <class Order, class Scope, class T>
@@ -76,18 +89,14 @@ KOKKOS_FORCEINLINE_FUNCTION T compare_exchange(T* ptr, T compare, T value) {
           typename Scope::desul_scope{}));))
 }
 
-/// First look of a compare-exchange loop; acquires if the loop may end with it.
-template <class Order, class Scope, class T>
+/// First look of a compare-exchange loop; acquires if the loop may end with it. (At system scope on
+/// devices, which is more than a narrower scope asks for.)
+template <class Order, class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_word(const T* ptr) {
   constexpr bool acquires = std::is_same_v<Order, Acquire>;
   T value;
   KOKKOS_IF_ON_HOST((__atomic_load(ptr, &value, acquires ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);))
-  KOKKOS_IF_ON_DEVICE((value = desul::atomic_load(const_cast<T*>(ptr), desul::MemoryOrderRelaxed{},
-                                                  typename Scope::desul_scope{});
-                       if constexpr (acquires) {
-                         desul::atomic_thread_fence(desul::MemoryOrderAcquire{},
-                                                    typename Scope::desul_scope{});
-                       }))
+  KOKKOS_IF_ON_DEVICE((value = acquires ? load_acquire(ptr) : load_relaxed(ptr);))
   return value;
 }
 
@@ -97,7 +106,7 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
   using Word = word_of<T>;
   // A result equal to what is there need not be written, unless the write is what releases.
   constexpr bool must_write = std::is_same_v<Order, Release> || std::is_same_v<Order, AcqRel>;
-  T old = load_word<Order, Scope>(ptr);
+  T old = load_word<Order>(ptr);
   while (true) {
     const T next = Op::apply(old, value);
     const Word old_bits = Kokkos::bit_cast<Word>(old);
@@ -106,13 +115,6 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
     if (Kokkos::bit_cast<Word>(seen) == old_bits) return old;
     old = seen;
   }
-}
-
-/// Sequentially consistent fence at system scope.
-KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
-  KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
-  KOKKOS_IF_ON_DEVICE(
-      (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
 }
 
 /// \name Operations
@@ -129,8 +131,10 @@ struct AddOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_add(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<AddOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_add(ptr, value, typename Order::desul_order{},
-                                                        typename Scope::desul_scope{});))
+    KOKKOS_IF_ON_DEVICE(
+        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_add(
+            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
   }
 };
 struct SubOp {
@@ -144,8 +148,10 @@ struct SubOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_sub(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<SubOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_sub(ptr, value, typename Order::desul_order{},
-                                                        typename Scope::desul_scope{});))
+    KOKKOS_IF_ON_DEVICE(
+        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_sub(
+            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
   }
 };
 struct AndOp {
@@ -153,8 +159,10 @@ struct AndOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_and(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_and(ptr, value, typename Order::desul_order{},
-                                                        typename Scope::desul_scope{});))
+    KOKKOS_IF_ON_DEVICE(
+        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_and(
+            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
   }
 };
 struct OrOp {
@@ -162,8 +170,10 @@ struct OrOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_or(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_or(ptr, value, typename Order::desul_order{},
-                                                       typename Scope::desul_scope{});))
+    KOKKOS_IF_ON_DEVICE(
+        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_or(
+            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
   }
 };
 struct XorOp {
@@ -171,8 +181,10 @@ struct XorOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_xor(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE((return desul::atomic_fetch_xor(ptr, value, typename Order::desul_order{},
-                                                        typename Scope::desul_scope{});))
+    KOKKOS_IF_ON_DEVICE(
+        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_xor(
+            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+            typename Order::desul_order{}, typename Scope::desul_scope{}));))
   }
 };
 struct ExchangeOp {
@@ -201,7 +213,15 @@ struct MinOp {
   }
   template <class Order, class Scope, class T>
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
-    return fetch_by_exchange<MinOp, Order, Scope>(ptr, value);
+    // Floating point by exchange: a NaN loses, which no instruction does.
+    KOKKOS_IF_ON_HOST((return fetch_by_exchange<MinOp, Order, Scope>(ptr, value);))
+    KOKKOS_IF_ON_DEVICE((
+        if constexpr (std::is_integral_v<T>) {
+          using Native = native_atomic<T>;
+          return static_cast<T>(desul::atomic_fetch_min(
+              reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+              typename Order::desul_order{}, typename Scope::desul_scope{}));
+        } else { return fetch_by_exchange<MinOp, Order, Scope>(ptr, value); }))
   }
 };
 struct MaxOp {
@@ -211,7 +231,15 @@ struct MaxOp {
   }
   template <class Order, class Scope, class T>
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
-    return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value);
+    // Floating point by exchange: a NaN loses, which no instruction does.
+    KOKKOS_IF_ON_HOST((return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value);))
+    KOKKOS_IF_ON_DEVICE((
+        if constexpr (std::is_integral_v<T>) {
+          using Native = native_atomic<T>;
+          return static_cast<T>(desul::atomic_fetch_max(
+              reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+              typename Order::desul_order{}, typename Scope::desul_scope{}));
+        } else { return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value); }))
   }
 };
 ///@}

@@ -105,7 +105,7 @@ using option_type =
 
 /// Rules that hold for the options of every atomic.
 template <class... Options>
-constexpr void require_distinct_options() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr void require_distinct_options() {
   static_assert(count_options<IsOrder, Options...> <= 1,
                 "give at most one of relaxed, acquire, release, acq_rel");
   static_assert(count_options<IsScope, Options...> <= 1,
@@ -117,7 +117,7 @@ constexpr void require_distinct_options() {
   static_assert(count_options<IsHint, Options...> <= 1, "give at most one hint");
 }
 template <class... Options>
-constexpr void require_thread_options() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr void require_thread_options() {
   require_distinct_options<Options...>();
   static_assert(
       (true && ... &&
@@ -125,7 +125,7 @@ constexpr void require_thread_options() {
       "an atomic by one thread takes an order, a scope and mask(bool)");
 }
 template <class... Options>
-constexpr void require_block_options() {
+KOKKOS_FORCEINLINE_FUNCTION constexpr void require_block_options() {
   require_distinct_options<Options...>();
   static_assert(
       (true && ... &&

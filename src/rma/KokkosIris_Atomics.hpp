@@ -11,6 +11,7 @@
 ///  - team_scope, device_scope or system_scope (the default, and the only one for data that another
 ///    rank accesses too);
 ///  - mask(bool): with false nothing is accessed and the result is T{}.
+/// (They are taken by value: device code can copy a constant like `relaxed` but not refer to it.)
 ///
 /// With release order, what the calling thread did before is visible to who acquires the new value;
 /// with acquire order, what was released with the value read is visible to the calling thread.
@@ -49,7 +50,7 @@ KOKKOS_FORCEINLINE_FUNCTION T remote_fetch(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_add(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::AddOp>(context, ptr, value, peer, options...);
 }
 
@@ -57,7 +58,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_add(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_sub(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::SubOp>(context, ptr, value, peer, options...);
 }
 
@@ -68,7 +69,7 @@ template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_cas(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> compare,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   Impl::require_atomic<T>();
   Impl::require_thread_options<Options...>();
   if (!Impl::option<Impl::IsThreadMask>(Impl::ThreadMask{true}, options...).value) return T{};
@@ -80,7 +81,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_cas(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_xchg(const DeviceContext& context, T* ptr,
                                           std::type_identity_t<T> value, int peer,
-                                          const Options&... options) {
+                                          Options... options) {
   return Impl::remote_fetch<Impl::ExchangeOp>(context, ptr, value, peer, options...);
 }
 
@@ -88,7 +89,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_xchg(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_xor(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::XorOp>(context, ptr, value, peer, options...);
 }
 
@@ -96,7 +97,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_xor(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_and(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::AndOp>(context, ptr, value, peer, options...);
 }
 
@@ -104,7 +105,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_and(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_or(const DeviceContext& context, T* ptr,
                                         std::type_identity_t<T> value, int peer,
-                                        const Options&... options) {
+                                        Options... options) {
   return Impl::remote_fetch<Impl::OrOp>(context, ptr, value, peer, options...);
 }
 
@@ -113,7 +114,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_or(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_min(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::MinOp>(context, ptr, value, peer, options...);
 }
 
@@ -121,7 +122,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_min(const DeviceContext& context, T* ptr,
 template <class T, class... Options>
 KOKKOS_FORCEINLINE_FUNCTION T atomic_max(const DeviceContext& context, T* ptr,
                                          std::type_identity_t<T> value, int peer,
-                                         const Options&... options) {
+                                         Options... options) {
   return Impl::remote_fetch<Impl::MaxOp>(context, ptr, value, peer, options...);
 }
 

@@ -173,11 +173,10 @@ KOKKOS_FORCEINLINE_FUNCTION void validate_shape(const Dst& dst, const Shape& sha
 ///@}
 
 /// *element <op>= value for the selected elements of dst at `to`.
-template <class Op, class Run, ViewLike Dst, class Values, class Compare, class... Options>
-KOKKOS_INLINE_FUNCTION void atomic_block(const Run& run, const DeviceContext& context,
-                                         const Dst& dst_argument, const Compare& compare,
-                                         const Values& values, Place to,
-                                         const Options&... options) {
+template <class Op, ViewLike Dst, class Values, class Compare, class... Options>
+KOKKOS_INLINE_FUNCTION auto atomic_work(const DeviceContext& context, const Dst& dst_argument,
+                                        const Compare& compare, const Values& values, Place to,
+                                        const Options&... options) {
   require_block_options<Options...>();
   const auto& dst = as_view(dst_argument);
   using T = typename view_of<Dst>::value_type;
@@ -199,11 +198,17 @@ KOKKOS_INLINE_FUNCTION void atomic_block(const Run& run, const DeviceContext& co
   const auto compare_at = value_operand<T>(compare);
   const auto mask_at = mask_operand(mask);
   const auto old_at = old_operand<T>(old);
-  run(BlockAtomic<Op, order_of<Options...>, scope_of<Options...>, group, T,
-                  std::remove_const_t<decltype(loop)>, std::remove_const_t<decltype(values_at)>,
-                  std::remove_const_t<decltype(compare_at)>, std::remove_const_t<decltype(mask_at)>,
-                  std::remove_const_t<decltype(old_at)>>{loop, to.address(context, dst), values_at,
-                                                         compare_at, mask_at, old_at});
+  return BlockAtomic<Op, order_of<Options...>, scope_of<Options...>, group, T,
+                     std::remove_const_t<decltype(loop)>, std::remove_const_t<decltype(values_at)>,
+                     std::remove_const_t<decltype(compare_at)>,
+                     std::remove_const_t<decltype(mask_at)>, std::remove_const_t<decltype(old_at)>>{
+      loop, to.address(context, dst), values_at, compare_at, mask_at, old_at};
+}
+
+/// The same by a team. \param arguments those of atomic_work
+template <class Op, class Run, class... Arguments>
+KOKKOS_INLINE_FUNCTION void atomic_block(const Run& run, const Arguments&... arguments) {
+  run(atomic_work<Op>(arguments...));
 }
 
 /// n adjacent elements as a View, for operations on pointers.

@@ -34,14 +34,13 @@ namespace KokkosIris {
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::AddOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_add(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -50,14 +49,13 @@ KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceConte
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::SubOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_sub(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -66,14 +64,14 @@ KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceConte
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
                                         const Dst& dst, const Values& values, int peer,
-                                        const Options&... options) {
+                                        Options... options) {
   Impl::atomic_block<Impl::ExchangeOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{},
                                        values, Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
                                         T* dst, Values values, std::size_t n, int peer,
-                                        const Options&... options) {
+                                        Options... options) {
   atomic_xchg(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
               options...);
 }
@@ -82,14 +80,13 @@ KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceCont
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::XorOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_xor(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -98,14 +95,13 @@ KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceConte
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::AndOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_and(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -114,14 +110,13 @@ KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceConte
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContext& context,
                                       const Dst& dst, const Values& values, int peer,
-                                      const Options&... options) {
+                                      Options... options) {
   Impl::atomic_block<Impl::OrOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContext& context, T* dst,
-                                      Values values, std::size_t n, int peer,
-                                      const Options&... options) {
+                                      Values values, std::size_t n, int peer, Options... options) {
   atomic_or(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
             options...);
 }
@@ -130,14 +125,13 @@ KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContex
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::MinOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_min(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -146,14 +140,13 @@ KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceConte
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   Impl::atomic_block<Impl::MaxOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceContext& context, T* dst,
-                                       Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Values values, std::size_t n, int peer, Options... options) {
   atomic_max(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(values, n), peer,
              options...);
 }
@@ -164,14 +157,14 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Compare, class 
           class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_cas(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Compare& compare, const Values& values,
-                                       int peer, const Options&... options) {
+                                       int peer, Options... options) {
   Impl::atomic_block<Impl::CasOp>(Impl::RunAsTeam{team}, context, dst, compare, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Compare, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_cas(const TeamMember& team, const DeviceContext& context, T* dst,
                                        Compare compare, Values values, std::size_t n, int peer,
-                                       const Options&... options) {
+                                       Options... options) {
   atomic_cas(team, context, Impl::adjacent(dst, n), Impl::adjacent_values(compare, n),
              Impl::adjacent_values(values, n), peer, options...);
 }

@@ -16,27 +16,48 @@
 
 namespace KokkosIris::Impl {
 
+/// Copies adjacent bytes.
+/// \tparam Alignment promised alignment in bytes, 1 for none
+template <std::size_t Alignment>
+struct BytesCopy {
+  void* m_dst;
+  const void* m_src;
+  std::size_t m_bytes;
+  Destination m_destination;
+
+  KOKKOS_INLINE_FUNCTION std::size_t units() const { return m_bytes; }
+  /// Bytes [begin, end), by one worker. Parts of the whole need not keep the promise, except that
+  /// workers' parts begin at multiples of 64.
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t begin, std::size_t end) const {
+    copy_bytes<Alignment>(static_cast<char*>(m_dst) + begin,
+                          static_cast<const char*>(m_src) + begin, end - begin, m_destination);
+  }
+  /// The share of one of many workers, as devices do it: neighbours copy neighbouring words.
+  KOKKOS_INLINE_FUNCTION void share(std::size_t worker, std::size_t workers) const {
+    validate_alignment<Alignment>(m_dst, m_src, m_bytes);
+    copy_bytes_by_words<Alignment>(m_dst, m_src, m_bytes, worker, workers);
+  }
+};
+
 /// Copies a block. Rows that are contiguous on both sides go through the byte mover.
 /// \tparam Alignment promised alignment in bytes, 1 for none
 template <std::size_t Alignment, class T, class Loop>
 class BlockCopy {
  public:
-  KOKKOS_INLINE_FUNCTION BlockCopy(const Loop& loop, T* dst, const T* src, Destination destination,
-                                   Grain grain)
+  KOKKOS_INLINE_FUNCTION BlockCopy(const Loop& loop, T* dst, const T* src, Destination destination)
       : m_loop(loop), m_dst(dst), m_src(src), m_destination(destination) {
     m_unit_rows = loop.unit_rows(2);
-    m_by_words = grain == Grain::words && m_unit_rows && loop.dims == 1;
   }
 
-  KOKKOS_INLINE_FUNCTION std::size_t units() const {
-    return m_by_words ? split().words + 1 : m_loop.total;
+  KOKKOS_INLINE_FUNCTION std::size_t units() const { return m_loop.total; }
+  /// Workers that have something to do.
+  std::size_t most_workers() const {
+    const bool words = m_unit_rows && m_loop.dims == 1;
+    return words ? m_loop.total * sizeof(T) / sizeof(Word16) + 1 : m_loop.total;
   }
 
+  /// Elements [begin, end), by one worker.
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t begin, std::size_t end) const {
-    if (m_by_words) {
-      copy_units(begin, end);
-      return;
-    }
     m_loop.for_rows(begin, end, [this](const std::size_t(&at)[2], std::size_t n) {
       T* const dst = m_dst + at[0];
       const T* const src = m_src + at[1];
@@ -50,23 +71,53 @@ class BlockCopy {
     });
   }
 
- private:
-  KOKKOS_INLINE_FUNCTION WordSplit split() const {
-    return WordSplit(m_dst, m_src, m_loop.total * sizeof(T));
-  }
-  /// Unit i is word i; the unit after the last word is both ends.
-  KOKKOS_INLINE_FUNCTION void copy_units(std::size_t begin, std::size_t end) const {
-    const WordSplit parts = split();
-    void* const dst = m_dst;
-    const void* const src = m_src;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i < parts.words) {
-        copy_word(static_cast<char*>(dst) + parts.head, static_cast<const char*>(src) + parts.head,
-                  parts.width, i);
-      } else {
-        copy_ends(dst, src, parts);
-      }
+  /// The share of one of many workers, as devices do it: neighbours copy neighbouring words.
+  KOKKOS_INLINE_FUNCTION void share(std::size_t worker, std::size_t workers) const {
+    if (m_unit_rows && m_loop.dims == 1) {
+      const BytesCopy<Alignment> row{m_dst, m_src, m_loop.total * sizeof(T), m_destination};
+      return row.share(worker, workers);
     }
+    if constexpr (sizeof(T) < sizeof(Word16)) {
+      if (m_unit_rows && rows_are_words()) return share_words(worker, workers);
+    }
+    const auto offset = [this](int operand, std::size_t i) {
+      const std::size_t row = i / m_loop.row_length();
+      std::size_t offsets[2];
+      m_loop.row_offsets(row, offsets);
+      return offsets[operand] + (i - row * m_loop.row_length()) * m_loop.row_stride(operand);
+    };
+    copy_items<T, (sizeof(T) <= sizeof(Word16) ? 4 : 1)>(
+        m_loop.total, worker, workers, [&](std::size_t i) { return m_dst + offset(0, i); },
+        [&](std::size_t i) { return m_src + offset(1, i); });
+  }
+
+ private:
+  /// True if every row begins with a word and consists of words, on both sides.
+  KOKKOS_INLINE_FUNCTION bool rows_are_words() const {
+    std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(m_dst) |
+                          reinterpret_cast<std::uintptr_t>(m_src) |
+                          (m_loop.row_length() * sizeof(T));
+    for (int r = 0; r < m_loop.dims - 1; ++r) {
+      bits |= (m_loop.stride[0][r] | m_loop.stride[1][r]) * sizeof(T);
+    }
+    return bits % sizeof(Word16) == 0;
+  }
+  KOKKOS_INLINE_FUNCTION void share_words(std::size_t worker, std::size_t workers) const {
+    const std::size_t row_words = m_loop.row_length() * sizeof(T) / sizeof(Word16);
+    const std::size_t rows = m_loop.total / m_loop.row_length();
+    const auto row_start = [this, row_words](int operand, std::size_t i) {
+      std::size_t offsets[2];
+      m_loop.row_offsets(i / row_words, offsets);
+      return offsets[operand];
+    };
+    copy_items<Word16, 4>(
+        rows * row_words, worker, workers,
+        [&](std::size_t i) {
+          return reinterpret_cast<Word16*>(m_dst + row_start(0, i)) + i % row_words;
+        },
+        [&](std::size_t i) {
+          return reinterpret_cast<const Word16*>(m_src + row_start(1, i)) + i % row_words;
+        });
   }
 
   Loop m_loop;
@@ -74,7 +125,6 @@ class BlockCopy {
   const T* m_src;
   Destination m_destination;
   bool m_unit_rows;
-  bool m_by_words;
 };
 
 /// The mask of an operation without one.
@@ -154,29 +204,28 @@ KOKKOS_FORCEINLINE_FUNCTION Destination destination_of(const DeviceContext& cont
 }
 
 /// \name Block operations
-/// `run` is what carries a work object out: RunAlone, RunAsTeam or RunOnSpace.
+/// The work object of each; what carries it out is RunAlone, RunAsTeam or RunOnSpace.
 ///@{
 
 /// dst at `to` = src at `from`.
-template <std::size_t Alignment = 1, class Run, ViewLike Dst, ViewLike Src>
-KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, Place to, const Src& src_argument,
-                                       Place from) {
+template <std::size_t Alignment = 1, ViewLike Dst, ViewLike Src>
+KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, const Dst& dst_argument,
+                                      Place to, const Src& src_argument, Place from) {
   require_copyable<Dst, Src>();
   const auto& dst = as_view(dst_argument);
   const auto& src = as_view(src_argument);
   validate_extents(dst, src);
   using Loop = decltype(make_strided_loop(dst, src));
-  run(BlockCopy<Alignment, element_of<Dst>, Loop>(
+  return BlockCopy<Alignment, element_of<Dst>, Loop>(
       make_strided_loop(dst, src), to.address(context, dst), from.address(context, src),
-      destination_of(context, to), run.grain()));
+      destination_of(context, to));
 }
 
 /// The same for the elements that a mask selects.
-template <class Run, ViewLike Dst, ViewLike Src, ViewLike Mask>
-KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, Place to, const Src& src_argument,
-                                       Place from, const Mask& mask_argument) {
+template <std::size_t Alignment = 1, ViewLike Dst, ViewLike Src, ViewLike Mask>
+KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, const Dst& dst_argument,
+                                      Place to, const Src& src_argument, Place from,
+                                      const Mask& mask_argument) {
   require_copyable<Dst, Src>();
   require_mask<Dst, Mask>();
   const auto& dst = as_view(dst_argument);
@@ -185,26 +234,25 @@ KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const DeviceContext& cont
   validate_extents(dst, src);
   validate_extents(dst, mask);
   using Loop = decltype(make_strided_loop(dst, src, mask));
-  run(MaskedCopy<element_of<Dst>, element_of<Mask>, Loop>{make_strided_loop(dst, src, mask),
-                                                          to.address(context, dst),
-                                                          from.address(context, src), mask.data()});
+  return MaskedCopy<element_of<Dst>, element_of<Mask>, Loop>{
+      make_strided_loop(dst, src, mask), to.address(context, dst), from.address(context, src),
+      mask.data()};
 }
 
 /// The same for n adjacent elements.
-template <std::size_t Alignment = 1, class Run, class T>
-KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const DeviceContext& context, T* dst,
-                                       Place to, const T* src, Place from, std::size_t n) {
+template <std::size_t Alignment = 1, class T>
+KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, T* dst, Place to, const T* src,
+                                      Place from, std::size_t n) {
   static_assert(is_movable_v<T>, "elements that move between ranks must be trivially copyable");
-  run(BlockCopy<Alignment, T, StridedLoop<1, 2>>(
-      make_contiguous_loop<2>(n), to.address(context, dst, n), from.address(context, src, n),
-      destination_of(context, to), run.grain()));
+  return BytesCopy<Alignment>{to.address(context, dst, n), from.address(context, src, n),
+                              n * sizeof(T), destination_of(context, to)};
 }
 
 /// dst in memory of the caller = src at `from` where the mask is not 0, and `other` elsewhere.
-template <class Run, ViewLike Dst, ViewLike Src, ViewLike Mask>
-KOKKOS_INLINE_FUNCTION void load_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, const Src& src_argument, Place from,
-                                       const Mask& mask_argument, const element_of<Dst>& other) {
+template <ViewLike Dst, ViewLike Src, ViewLike Mask>
+KOKKOS_INLINE_FUNCTION auto load_work(const DeviceContext& context, const Dst& dst_argument,
+                                      const Src& src_argument, Place from,
+                                      const Mask& mask_argument, const element_of<Dst>& other) {
   require_copyable<Dst, Src>();
   require_mask<Dst, Mask>();
   const auto& dst = as_view(dst_argument);
@@ -213,36 +261,49 @@ KOKKOS_INLINE_FUNCTION void load_block(const Run& run, const DeviceContext& cont
   validate_extents(dst, src);
   validate_extents(dst, mask);
   using Loop = decltype(make_strided_loop(dst, src, mask));
-  run(MaskedLoad<element_of<Dst>, element_of<Mask>, Loop>{make_strided_loop(dst, src, mask),
-                                                          dst.data(), from.address(context, src),
-                                                          mask.data(), other});
+  return MaskedLoad<element_of<Dst>, element_of<Mask>, Loop>{make_strided_loop(dst, src, mask),
+                                                             dst.data(), from.address(context, src),
+                                                             mask.data(), other};
 }
 
 /// dst at `to` = value.
-template <class Run, ViewLike Dst>
-KOKKOS_INLINE_FUNCTION void fill_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, Place to,
-                                       const element_of<Dst>& value) {
+template <ViewLike Dst>
+KOKKOS_INLINE_FUNCTION auto fill_work(const DeviceContext& context, const Dst& dst_argument,
+                                      Place to, const element_of<Dst>& value) {
   require_copyable<Dst, Dst>();
   const auto& dst = as_view(dst_argument);
   using Loop = decltype(make_strided_loop(dst, AllElements{}));
-  run(BlockFill<element_of<Dst>, AllElements, Loop>{
-      make_strided_loop(dst, AllElements{}), to.address(context, dst), {}, value});
+  return BlockFill<element_of<Dst>, AllElements, Loop>{
+      make_strided_loop(dst, AllElements{}), to.address(context, dst), {}, value};
 }
-template <class Run, ViewLike Dst, ViewLike Mask>
-KOKKOS_INLINE_FUNCTION void fill_block(const Run& run, const DeviceContext& context,
-                                       const Dst& dst_argument, Place to,
-                                       const element_of<Dst>& value, const Mask& mask_argument) {
+template <ViewLike Dst, ViewLike Mask>
+KOKKOS_INLINE_FUNCTION auto fill_work(const DeviceContext& context, const Dst& dst_argument,
+                                      Place to, const element_of<Dst>& value,
+                                      const Mask& mask_argument) {
   require_copyable<Dst, Dst>();
   require_mask<Dst, Mask>();
   const auto& dst = as_view(dst_argument);
   const auto& mask = as_view(mask_argument);
   validate_extents(dst, mask);
   using Loop = decltype(make_strided_loop(dst, mask));
-  run(BlockFill<element_of<Dst>, const element_of<Mask>*, Loop>{
-      make_strided_loop(dst, mask), to.address(context, dst), mask.data(), value});
+  return BlockFill<element_of<Dst>, const element_of<Mask>*, Loop>{
+      make_strided_loop(dst, mask), to.address(context, dst), mask.data(), value};
 }
 ///@}
+
+/// dst = src by one thread or a team. \param arguments those of copy_work
+template <std::size_t Alignment = 1, class Run, class... Arguments>
+KOKKOS_INLINE_FUNCTION void copy_block(const Run& run, const Arguments&... arguments) {
+  run(copy_work<Alignment>(arguments...));
+}
+template <class Run, class... Arguments>
+KOKKOS_INLINE_FUNCTION void load_block(const Run& run, const Arguments&... arguments) {
+  run(load_work(arguments...));
+}
+template <class Run, class... Arguments>
+KOKKOS_INLINE_FUNCTION void fill_block(const Run& run, const Arguments&... arguments) {
+  run(fill_work(arguments...));
+}
 
 }  // namespace KokkosIris::Impl
 

@@ -30,16 +30,23 @@ struct CopyEngineTag {};
 /// that the copy is complete, or its signal has been seen, the source must not change and the
 /// destination's contents are unspecified. Copies to one peer complete in the order in which they
 /// were submitted, by any thread of this rank; copies to different peers are unordered, and so is
-/// everything else.
+/// everything else. On GPUs, kernels and the host submit in different ways: a copy that the host
+/// submits is ordered behind those of kernels that have ended before the call, and one that a
+/// kernel submits behind those of the host that quiet() on the host has waited for.
+///
+/// On GPUs a signal that adds is given by a kernel of one thread, which must find room beside the
+/// kernels that wait for it; a signal that sets needs none.
 inline constexpr CopyEngineTag copy_engine{};
 
 namespace Impl {
 
-/// Submits the rectangles of a copy; the signal, if any, goes with the last.
-KOKKOS_INLINE_FUNCTION bool submit(const DeviceContext& context, int peer, const CopyBlocks& blocks,
-                                   const CopyWork& signal = {}) {
+/// Calls action(work) for the rectangles of a copy until one of the calls returns false; the
+/// signal, if any, goes with the last.
+template <class Action>
+KOKKOS_INLINE_FUNCTION bool for_rectangles(const CopyBlocks& blocks, const CopyWork& signal,
+                                           const Action& action) {
   const bool has_signal = signal.signal_action != CopySignal::none;
-  if (blocks.count == 0) return !has_signal || submit(context, peer, signal);
+  if (blocks.count == 0) return !has_signal || action(signal);
   for (std::uint64_t index = 0; index < blocks.count; ++index) {
     CopyWork work = rectangle(blocks, index);
     if (has_signal && index + 1 == blocks.count) {
@@ -47,9 +54,16 @@ KOKKOS_INLINE_FUNCTION bool submit(const DeviceContext& context, int peer, const
       work.signal_value = signal.signal_value;
       work.signal_action = signal.signal_action;
     }
-    if (!submit(context, peer, work)) return false;
+    if (!action(work)) return false;
   }
   return true;
+}
+
+/// Submits the rectangles of a copy.
+KOKKOS_INLINE_FUNCTION bool submit(const DeviceContext& context, int peer, const CopyBlocks& blocks,
+                                   const CopyWork& signal = {}) {
+  return for_rectangles(blocks, signal,
+                        [&](const CopyWork& work) { return submit(context, peer, work); });
 }
 
 /// The signal part of a descriptor.
@@ -103,10 +117,11 @@ KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstVi
   return submit(context, peer, make_put_blocks(context, dst, src, peer));
 }
 
-/// Submits the runs of those elements whose mask is set.
-template <class DstView, class SrcView, class MaskView>
-KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstView& dst,
-                                       const SrcView& src, int peer, const MaskView& mask) {
+/// Calls action(work) for the runs of those elements whose mask is set, as for_masked_runs.
+template <class DstView, class SrcView, class MaskView, class Action>
+KOKKOS_INLINE_FUNCTION bool for_put_runs(const DeviceContext& context, const DstView& dst,
+                                         const SrcView& src, int peer, const MaskView& mask,
+                                         const Action& action) {
   require_copyable<DstView, SrcView>();
   require_mask<DstView, MaskView>();
   validate_extents(dst, src);
@@ -116,8 +131,16 @@ KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstVi
                                               translate_view(context, dst, peer), src.data(),
                                               mask.data(), [&](CopyWork& work) {
                                                 work.reader = reader;
-                                                return submit(context, peer, work);
+                                                return action(work);
                                               });
+}
+
+/// Submits the runs of those elements whose mask is set.
+template <class DstView, class SrcView, class MaskView>
+KOKKOS_INLINE_FUNCTION bool submit_put(const DeviceContext& context, const DstView& dst,
+                                       const SrcView& src, int peer, const MaskView& mask) {
+  return for_put_runs(context, dst, src, peer, mask,
+                      [&](const CopyWork& work) { return submit(context, peer, work); });
 }
 
 }  // namespace Impl

@@ -22,6 +22,7 @@
 #include <core/KokkosIris_Wait.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <rma/KokkosIris_AtomicOps.hpp>
 #include <rma/KokkosIris_CopyBytes.hpp>
 
 namespace KokkosIris::Impl {
@@ -52,7 +53,7 @@ struct alignas(128) CopyRingEntry {
 };
 
 /// The ring of one peer. The parts lie where those who poll them reach them fast: for kernels of a
-/// GPU, `reserved` in its memory (the consumer does not use it), the rest in pinned host memory.
+/// GPU, both counters in its memory and the entries in pinned host memory.
 struct CopyRing {
   std::uint64_t* reserved;   ///< positions given to producers
   std::uint64_t* completed;  ///< positions whose copies are complete at the target; only grows
@@ -74,8 +75,8 @@ KOKKOS_INLINE_FUNCTION bool try_reserve(const CopyRing& ring, std::uint64_t entr
   // is out of date the difference can be "negative", which looks like a full ring: the caller tries
   // again.
   while (seen - load_acquire(ring.completed) < entries) {
-    const std::uint64_t found = desul::atomic_compare_exchange(
-        ring.reserved, seen, seen + 1, desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});
+    const std::uint64_t found =
+        compare_exchange<AcqRel, SystemScope>(ring.reserved, seen, seen + 1);
     if (found == seen) {
       position = seen;
       return true;
@@ -110,19 +111,30 @@ KOKKOS_INLINE_FUNCTION WaitSite copy_engine_site(const DeviceContext& context, W
   return WaitSite{phase, context.rank()};
 }
 
+/// Returns `done`, so that the compiler cannot move what a thread does last in a loop to behind the
+/// loop. On GPUs whose threads of a warp have one program counter, a thread that leaves a loop goes
+/// on only when the others have left it too: they would wait in vain for an entry that it commits
+/// there.
+KOKKOS_FORCEINLINE_FUNCTION bool repeat_together(bool done) {
+  KOKKOS_IF_ON_HOST((return done;))
+  KOKKOS_IF_ON_DEVICE((return gpu_opaque(done ? 1 : 0) != 0;))
+}
+
 /// Hands a copy to the engine; waits while the ring of `peer` is full.
 /// \return false if the wait was given up; then nothing was submitted
 KOKKOS_INLINE_FUNCTION bool submit(const DeviceContext& context, int peer, const CopyWork& work) {
   CopyEngineQueues& queues = *context.state().queues;
   const CopyRing& ring = queues.rings[peer];
   std::uint64_t position = 0;
-  const bool reserved = wait(context, copy_engine_site(context, WaitPhase::copy_engine_space), [&] {
-    if (try_reserve(ring, queues.entries, position)) return true;
-    help_copy_engine(queues, peer);
-    return false;
+  return wait(context, copy_engine_site(context, WaitPhase::copy_engine_space), [&] {
+    const bool reserved = try_reserve(ring, queues.entries, position);
+    if (reserved) {
+      commit(queues, peer, position, work);
+    } else {
+      help_copy_engine(queues, peer);
+    }
+    return repeat_together(reserved);
   });
-  if (reserved) commit(queues, peer, position, work);
-  return reserved;
 }
 
 /// Waits until all copies to `peer` whose positions were reserved before the call are complete. The
@@ -140,12 +152,18 @@ KOKKOS_INLINE_FUNCTION bool wait_for_copies(const DeviceContext& context, int pe
   });
 }
 
-/// Consumer, host: the oldest entry of a ring if it is committed, else nothing.
-inline const CopyWork* next_copy(const CopyEngineQueues& queues, const CopyRing& ring) {
-  const std::uint64_t position = __atomic_load_n(ring.completed, __ATOMIC_RELAXED);
-  const CopyRingEntry& entry = ring.entries[position & (queues.entries - 1)];
+/// Consumer, host: the work of a position if it is committed, else nothing.
+inline const CopyWork* committed_copy(const CopyRingEntry* ring_entries, std::uint64_t entries,
+                                      std::uint64_t position) {
+  const CopyRingEntry& entry = ring_entries[position & (entries - 1)];
   const bool committed = __atomic_load_n(&entry.sequence, __ATOMIC_SEQ_CST) == position + 1;
   return committed ? &entry.work : nullptr;
+}
+
+/// Consumer, host: the oldest entry of a ring if it is committed, else nothing.
+inline const CopyWork* next_copy(const CopyEngineQueues& queues, const CopyRing& ring) {
+  return committed_copy(ring.entries, queues.entries,
+                        __atomic_load_n(ring.completed, __ATOMIC_RELAXED));
 }
 
 /// Consumer, host: the copy that next_copy() returned is complete; its entry is free.

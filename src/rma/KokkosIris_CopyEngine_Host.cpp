@@ -1,17 +1,13 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <core/KokkosIris_Runtime.hpp>
+#include <core/KokkosIris_ServiceThread.hpp>
 #include <cstring>
 #include <rma/KokkosIris_CopyBytes.hpp>
 #include <rma/KokkosIris_CopyEngine_Host.hpp>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 
 namespace KokkosIris::Impl {
 namespace {
@@ -97,28 +93,7 @@ HostCopyEngine::HostCopyEngine(int rank, int size, std::size_t entries, std::uin
   const int processors = available_processors();
   m_one_processor = processors == 1;
   m_idle_polls = processors >= 2 * size ? idle_polls : 0;
-  start(rank);
-}
-
-void HostCopyEngine::start(int rank) {
-  // Signals are for the application's threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::string problem;
-  try {
-    m_proxy = std::thread([this] { run(); });
-    pthread_setname_np(m_proxy.native_handle(), "KokkosIris:copy");
-  } catch (const std::system_error& error) {
-    problem = error.what();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!problem.empty()) {
-    throw std::runtime_error("the thread of the copy engine of rank " + std::to_string(rank) +
-                             " cannot be started: " + problem +
-                             "; raise the limit on threads (ulimit -u)");
-  }
+  m_proxy = start_service_thread(rank, "KokkosIris:copy", [this] { run(); });
 }
 
 HostCopyEngine::~HostCopyEngine() {

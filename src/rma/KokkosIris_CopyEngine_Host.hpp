@@ -70,7 +70,6 @@ class HostCopyEngine : public CopyEngine {
     std::atomic<bool> held = false;
   };
 
-  void start(int rank);
   void run() noexcept;
   void sleep() noexcept;
   void wake() noexcept;

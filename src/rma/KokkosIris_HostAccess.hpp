@@ -75,7 +75,7 @@ void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context
   check_operand(checks, "src", src, from);
   checks.same_shape("dst", as_view(dst), "src", as_view(src));
   (checks.same_shape("dst", as_view(dst), "mask", as_view(mask)), ...);
-  copy_block(RunOnSpace{exec, label}, context.device(), dst, to, src, from, mask...);
+  RunOnSpace{exec, label}(copy_work(context.device(), dst, to, src, from, mask...));
 }
 
 }  // namespace Impl
@@ -121,8 +121,8 @@ void load(const ExecutionSpace& exec, const Context<MemorySpace>& context, const
   Impl::check_operand(checks, "src", src, Impl::Place::on(peer));
   checks.same_shape("dst", Impl::as_view(dst), "src", Impl::as_view(src))
       .same_shape("dst", Impl::as_view(dst), "mask", Impl::as_view(mask));
-  Impl::load_block(Impl::RunOnSpace{exec, "KokkosIris::load"}, context.device(), dst, src,
-                   Impl::Place::on(peer), mask, other);
+  Impl::RunOnSpace{exec, "KokkosIris::load"}(
+      Impl::load_work(context.device(), dst, src, Impl::Place::on(peer), mask, other));
 }
 
 /// The value of a symmetric View of rank 0 on rank `peer`. Waits for the instance.
@@ -149,8 +149,8 @@ void store(const ExecutionSpace& exec, const Context<MemorySpace>& context, cons
   const Impl::HostChecks checks(context.device(), "store");
   Impl::check_operand(checks, "dst", dst, Impl::Place::on(peer));
   (checks.same_shape("dst", Impl::as_view(dst), "mask", Impl::as_view(mask)), ...);
-  Impl::fill_block(Impl::RunOnSpace{exec, "KokkosIris::store"}, context.device(), dst,
-                   Impl::Place::on(peer), value, mask...);
+  Impl::RunOnSpace{exec, "KokkosIris::store"}(
+      Impl::fill_work(context.device(), dst, Impl::Place::on(peer), value, mask...));
 }
 
 /// \name Without an execution space instance

@@ -50,8 +50,8 @@ void launch_atomic(const ExecutionSpace& exec, const Context<MemorySpace>& conte
                                        option<IsBlockMask>(AllElements{}, options...));
   check_atomic_operand<ExecutionSpace>(checks, "old_values", as_view(dst),
                                        option<IsOldValues>(NoOperand{}, options...));
-  atomic_block<Op>(RunOnSpace{exec, label}, context.device(), dst, compare, values, Place::on(peer),
-                   options...);
+  RunOnSpace{exec, label}(
+      atomic_work<Op>(context.device(), dst, compare, values, Place::on(peer), options...));
 }
 
 }  // namespace Impl

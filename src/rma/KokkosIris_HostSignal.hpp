@@ -28,6 +28,7 @@
 #include <heap/KokkosIris_Context.hpp>
 #include <rma/KokkosIris_HostAccess.hpp>
 #include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_HostWait.hpp>
 #include <rma/KokkosIris_Signal.hpp>
 #include <rma/KokkosIris_WaitUntil.hpp>
 #include <type_traits>
@@ -89,14 +90,6 @@ void launch_signal(const ExecutionSpace& exec, const char* label,
   Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1), kernel);
 }
 
-/// Before a wait on the host: the instance must have finished what could be waited for.
-template <class ExecutionSpace, class MemorySpace>
-void prepare_wait(const ExecutionSpace& exec, const Context<MemorySpace>&, const char* label) {
-  static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible,
-                "the host cannot read signal words of this context; wait in a kernel");
-  exec.fence(label);
-}
-
 /// Checks several words.
 /// \throws Error (invalid_argument) if they are not symmetric, not adjacent, or the mask does not
 ///        fit
@@ -116,17 +109,11 @@ void check_words(const DeviceContext& context, const char* operation, const Flag
   }
 }
 
-/// The mask as the functions for one thread take it.
+/// The mask as waits on the host take it; null without one.
+inline const bool* mask_data() { return nullptr; }
 template <ViewLike Mask>
 const element_of<Mask>* mask_data(const Mask& mask) {
   return as_view(mask).data();
-}
-
-/// True if there is a word to wait for.
-inline bool any_word(std::size_t n) { return n != 0; }
-template <class M>
-bool any_word(std::size_t n, const M* mask) {
-  return any_counts(n, MaskedWords<M>{mask});
 }
 
 }  // namespace Impl
@@ -166,10 +153,9 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::Sign
 void wait_until(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flag& flag,
                 Compare condition, signal_t value) {
   Impl::check_word(Impl::HostChecks(context.device(), "wait_until"), flag);
-  Impl::prepare_wait(exec, context, "KokkosIris::wait_until");
-  if (!wait_until(context.device(), Impl::word_pointer(flag), condition, value)) {
-    context.runtime().throw_given_up("wait_until");
-  }
+  const Impl::WordWait wait{
+      "wait_until", "KokkosIris::wait_until", Impl::word_pointer(flag), 1, condition, value};
+  Impl::wait_for_all_on_host(exec, context, wait, Impl::mask_data());
 }
 
 /// Waits for the instance, then until the condition holds for one of the words (whose mask is not
@@ -183,14 +169,10 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::Sign
 std::size_t wait_any(const ExecutionSpace& exec, const Context<MemorySpace>& context,
                      const Flags& flags, Compare condition, signal_t value, const Mask&... mask) {
   Impl::check_words(context.device(), "wait_any", flags, mask...);
-  Impl::prepare_wait(exec, context, "KokkosIris::wait_any");
-  const std::size_t n = Impl::as_view(flags).size();
-  const std::size_t found =
-      wait_any(context.device(), flags.data(), n, condition, value, Impl::mask_data(mask)...);
-  if (found == n && Impl::any_word(n, Impl::mask_data(mask)...)) {
-    context.runtime().throw_given_up("wait_any");
-  }
-  return found;
+  const Impl::WordWait wait{"wait_any",   "KokkosIris::wait_any",
+                            flags.data(), Impl::as_view(flags).size(),
+                            condition,    value};
+  return Impl::wait_for_any_on_host(exec, context, wait, Impl::mask_data(mask...));
 }
 
 /// Waits for the instance, then until the condition has held for each word (whose mask is not 0).
@@ -202,11 +184,10 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::Sign
 void wait_all(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flags& flags,
               Compare condition, signal_t value, const Mask&... mask) {
   Impl::check_words(context.device(), "wait_all", flags, mask...);
-  Impl::prepare_wait(exec, context, "KokkosIris::wait_all");
-  if (!wait_all(context.device(), flags.data(), Impl::as_view(flags).size(), condition, value,
-                Impl::mask_data(mask)...)) {
-    context.runtime().throw_given_up("wait_all");
-  }
+  const Impl::WordWait wait{"wait_all",   "KokkosIris::wait_all",
+                            flags.data(), Impl::as_view(flags).size(),
+                            condition,    value};
+  Impl::wait_for_all_on_host(exec, context, wait, Impl::mask_data(mask...));
 }
 
 /// Waits for the instance, then looks at the word once.
@@ -215,8 +196,9 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace, Impl::Sign
 bool test(const ExecutionSpace& exec, const Context<MemorySpace>& context, const Flag& flag,
           Compare condition, signal_t value) {
   Impl::check_word(Impl::HostChecks(context.device(), "test"), flag);
-  Impl::prepare_wait(exec, context, "KokkosIris::test");
-  return test(context.device(), Impl::word_pointer(flag), condition, value);
+  const Impl::WordWait look{"test", "KokkosIris::test", Impl::word_pointer(flag),
+                            1,      condition,          value};
+  return Impl::test_on_host(exec, context, look);
 }
 
 /// \name Without an execution space instance

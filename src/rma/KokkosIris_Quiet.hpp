@@ -12,6 +12,7 @@
 #include <heap/KokkosIris_Context.hpp>
 #include <rma/KokkosIris_CopyEngineRing.hpp>
 #include <rma/KokkosIris_HostChecks.hpp>
+#include <rma/KokkosIris_HostCopyQueue.hpp>
 #include <rma/KokkosIris_Sharing.hpp>
 #include <rma/KokkosIris_ViewTraits.hpp>
 
@@ -26,6 +27,9 @@ namespace KokkosIris {
 /// barrier say. Nothing else is ordered: not copies with other peers, and not ordinary stores and
 /// puts, for which there is fence(). After quiet the copied data may be published like the caller's
 /// own stores: whoever acquires a flag that the caller releases afterwards sees them.
+///
+/// On GPUs it covers what kernels submitted; what the host submitted is covered by quiet() there,
+/// and by its signals.
 ///
 /// Called by one thread; not collective. The peer takes no part and may be the own rank.
 /// \return false if the wait was given up, because a rank failed or the deadline passed: the caller
@@ -58,6 +62,19 @@ KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& c
 }
 ///@}
 
+namespace Impl {
+
+template <class MemorySpace>
+bool quiet_on_host(const Context<MemorySpace>& context, int peer) {
+  if constexpr (is_gpu_space_v<MemorySpace>) {
+    return context.state().copy_engine().host_queue()->wait(peer);
+  } else {
+    return quiet(context.device(), peer);
+  }
+}
+
+}  // namespace Impl
+
 /// \name quiet on the host
 /// Waits for the work in `exec`, which may submit copies, and then as quiet in kernels for every
 /// copy to `peer`, or to all peers, that this rank submitted before, from kernels and from the
@@ -70,12 +87,16 @@ template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context, int peer) {
   Impl::HostChecks(context.device(), "quiet").rank_exists(peer);
   exec.fence("KokkosIris::quiet");
-  if (!quiet(context.device(), peer)) context.runtime().throw_given_up("quiet");
+  if (!Impl::quiet_on_host(context, peer)) context.runtime().throw_given_up("quiet");
 }
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context) {
   exec.fence("KokkosIris::quiet");
-  if (!quiet(context.device())) context.runtime().throw_given_up("quiet");
+  for (int step = 1; step <= context.size(); ++step) {
+    if (!Impl::quiet_on_host(context, (context.rank() + step) % context.size())) {
+      context.runtime().throw_given_up("quiet");
+    }
+  }
 }
 template <class MemorySpace>
 void quiet(const Context<MemorySpace>& context, int peer) {

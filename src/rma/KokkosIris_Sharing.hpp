@@ -6,7 +6,8 @@
 ///
 /// A work object has units(), and operator()(begin, end) for a range of them; all units together
 /// are the operation. On the host every worker gets one contiguous range, on devices neighbouring
-/// threads get neighbouring units.
+/// threads get neighbouring units. A work object may have a form of its own for that, share(worker,
+/// workers).
 
 #ifndef KOKKOSIRIS_SHARING_HPP
 #define KOKKOSIRIS_SHARING_HPP
@@ -19,34 +20,39 @@
 
 namespace KokkosIris::Impl {
 
-/// Whether neighbouring workers take neighbouring words of contiguous blocks, or large parts.
-enum class Grain { parts, words };
-
-/// The grain inside kernels.
-KOKKOS_FORCEINLINE_FUNCTION Grain kernel_grain() {
-  KOKKOS_IF_ON_HOST((return Grain::parts;))
-  KOKKOS_IF_ON_DEVICE((return Grain::words;))
-}
-
 /// The calling thread does everything.
 struct RunAlone {
-  KOKKOS_FORCEINLINE_FUNCTION Grain grain() const { return Grain::parts; }
   template <class Work>
   KOKKOS_INLINE_FUNCTION void operator()(const Work& work) const {
     work(0, work.units());
   }
 };
 
-/// All threads of the team call it: work(begin, end) is called for ranges that make up [0, n).
-/// No barrier, before or after.
+/// What worker number `worker` of many does on a device.
+template <class Work>
+KOKKOS_INLINE_FUNCTION void share_on_device(const Work& work, std::size_t worker,
+                                            std::size_t workers) {
+  if constexpr (requires { work.share(worker, workers); }) {
+    work.share(worker, workers);
+  } else {
+    const std::size_t n = work.units();
+    for (std::size_t i = worker; i < n; i += workers) work(i, i + 1);
+  }
+}
+
+/// All threads of the team call it and share the work. No barrier, before or after.
 template <class TeamMember, class Work>
-KOKKOS_INLINE_FUNCTION void share_among_team(const TeamMember& team, std::size_t n,
+KOKKOS_INLINE_FUNCTION void share_among_team([[maybe_unused]] const TeamMember& team,
                                              const Work& work) {
-  KOKKOS_IF_ON_HOST((const Part part = part_of(n, static_cast<std::size_t>(team.team_size()),
-                                               static_cast<std::size_t>(team.team_rank()));
-                     if (part.begin < part.end) work(part.begin, part.end);))
-  KOKKOS_IF_ON_DEVICE((Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n),
-                                            [&](std::size_t i) { work(i, i + 1); });))
+  KOKKOS_IF_ON_HOST(
+      (const Part part = part_of(work.units(), static_cast<std::size_t>(team.team_size()),
+                                 static_cast<std::size_t>(team.team_rank()));
+       if (part.begin < part.end) work(part.begin, part.end);))
+  // In CUDA and HIP the team is the block, its vector lanes are x, its threads y. A loop over
+  // TeamVectorRange says the same and takes more registers.
+  KOKKOS_IF_ON_DEVICE(
+      (share_on_device(work, static_cast<std::size_t>(threadIdx.y * blockDim.x + threadIdx.x),
+                       static_cast<std::size_t>(blockDim.x * blockDim.y));))
 }
 
 /// The threads of a team share the work; no barrier.
@@ -54,16 +60,15 @@ template <class TeamMember>
 struct RunAsTeam {
   const TeamMember& m_team;
 
-  KOKKOS_FORCEINLINE_FUNCTION Grain grain() const { return kernel_grain(); }
   template <class Work>
   KOKKOS_INLINE_FUNCTION void operator()(const Work& work) const {
-    share_among_team(m_team, work.units(), work);
+    share_among_team(m_team, work);
   }
 };
 template <class TeamMember>
 RunAsTeam(const TeamMember&) -> RunAsTeam<TeamMember>;
 
-/// Kernel of share_over_space.
+/// Kernel of share_over_space: worker number `part` of m_parts.
 template <class Work>
 struct SharedWork {
   Work m_work;
@@ -73,29 +78,42 @@ struct SharedWork {
   KOKKOS_FUNCTION void operator()(std::size_t part) const {
     KOKKOS_IF_ON_HOST((const Part range = part_of(m_n, m_parts, part);
                        if (range.begin < range.end) m_work(range.begin, range.end);))
-    KOKKOS_IF_ON_DEVICE((m_work(part, part + 1);))
+    KOKKOS_IF_ON_DEVICE((share_on_device(m_work, part, m_parts);))
   }
 };
 
-/// Elements below which another thread costs more than it brings.
+/// Elements below which another thread costs more than it brings, on the host.
 inline constexpr std::size_t elements_worth_a_thread = 4096;
 
-/// Launches one kernel that calls work(begin, end) for ranges that make up [0, n).
+/// Number of threads for a work of n units.
+template <class ExecutionSpace, class Work>
+std::size_t useful_workers(const ExecutionSpace& exec, [[maybe_unused]] const Work& work,
+                           std::size_t n) {
+  const auto threads = static_cast<std::size_t>(concurrency_of(exec));
+  std::size_t most = threads;
+  std::size_t useful = n;
+  if constexpr (Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible) {
+    useful = (n + elements_worth_a_thread - 1) / elements_worth_a_thread;
+  } else {
+    // Half of what a device can hold fills its memory and its links, each thread having several
+    // accesses under way, and runs as one wave also where a kernel needs many registers.
+    most = (threads + 1) / 2;
+    if constexpr (requires { work.most_workers(); }) useful = work.most_workers();
+  }
+  return useful < most ? useful : most;
+}
+
+/// Launches one kernel in which all units of `work` are done.
 /// \param work trivially copyable function object, KOKKOS_FUNCTION
 template <class ExecutionSpace, class Work>
-void share_over_space(const ExecutionSpace& exec, const char* label, std::size_t n,
-                      const Work& work) {
+void share_over_space(const ExecutionSpace& exec, const char* label, const Work& work) {
+  const std::size_t n = work.units();
   if (n == 0) return;
-  std::size_t parts = n;
-  if constexpr (Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible) {
-    const auto threads = static_cast<std::size_t>(concurrency_of(exec));
-    const std::size_t useful = (n + elements_worth_a_thread - 1) / elements_worth_a_thread;
-    parts = useful < threads ? useful : threads;
-  }
+  const std::size_t workers = useful_workers(exec, work, n);
   Kokkos::parallel_for(label,
                        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::size_t>,
-                                           Kokkos::Schedule<Kokkos::Static>>(exec, 0, parts),
-                       SharedWork<Work>{work, n, parts});
+                                           Kokkos::Schedule<Kokkos::Static>>(exec, 0, workers),
+                       SharedWork<Work>{work, n, workers});
 }
 
 /// A kernel with a label does the work.
@@ -104,13 +122,9 @@ struct RunOnSpace {
   const ExecutionSpace& m_exec;
   const char* m_label;
 
-  Grain grain() const {
-    return Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible ? Grain::parts
-                                                                                     : Grain::words;
-  }
   template <class Work>
   void operator()(const Work& work) const {
-    share_over_space(m_exec, m_label, work.units(), work);
+    share_over_space(m_exec, m_label, work);
   }
 };
 template <class ExecutionSpace>

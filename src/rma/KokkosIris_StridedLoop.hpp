@@ -75,23 +75,29 @@ struct StridedLoop {
     return true;
   }
 
+  /// Offsets of the first element of row number `row` in each operand.
+  KOKKOS_INLINE_FUNCTION void row_offsets(std::size_t row, std::size_t (&offsets)[Operands]) const {
+    for (int k = 0; k < Operands; ++k) offsets[k] = 0;
+    for (int r = dims - 2; r >= 0; --r) {
+      const std::size_t next = row / extent[r];
+      const std::size_t index = row - next * extent[r];
+      for (int k = 0; k < Operands; ++k) offsets[k] += index * stride[k][r];
+      row = next;
+    }
+  }
+
   /// Visits elements [begin, end): calls row(offsets, length) for each part of a row, where
   /// offsets[k] is the offset of its first element in operand k.
   template <class Row>
   KOKKOS_INLINE_FUNCTION void for_rows(std::size_t begin, std::size_t end, const Row& row) const {
     const std::size_t length = row_length();
+    std::size_t offsets[Operands];
     while (begin < end) {
-      std::size_t rest = begin / length;
-      const std::size_t first = begin - rest * length;
+      const std::size_t number = dims == 1 ? 0 : begin / length;  // divisions take long on devices
+      const std::size_t first = begin - number * length;
       const std::size_t count = end - begin < length - first ? end - begin : length - first;
-      std::size_t offsets[Operands];
-      for (int k = 0; k < Operands; ++k) offsets[k] = first * row_stride(k);
-      for (int r = dims - 2; r >= 0; --r) {
-        const std::size_t next = rest / extent[r];
-        const std::size_t index = rest - next * extent[r];
-        for (int k = 0; k < Operands; ++k) offsets[k] += index * stride[k][r];
-        rest = next;
-      }
+      row_offsets(number, offsets);
+      for (int k = 0; k < Operands; ++k) offsets[k] += first * row_stride(k);
       row(offsets, count);
       begin += count;
     }

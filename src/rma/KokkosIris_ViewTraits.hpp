@@ -82,7 +82,7 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr void require_mask() {
 /// True if two views of the same rank have the same extents.
 template <class A, class B>
 KOKKOS_INLINE_FUNCTION bool same_extents(const A& a, const B& b) {
-  for (std::size_t r = 0; r < A::rank(); ++r) {
+  for (std::size_t r = 0; r != A::rank(); ++r) {
     if (a.extent(r) != b.extent(r)) return false;
   }
   return true;

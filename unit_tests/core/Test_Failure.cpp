@@ -3,26 +3,27 @@
 
 // Ranks that fail, disagree or come late: an error on every rank, once, and then all goes on.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <optional>
 
 namespace {
 
 using KokkosIris::Error;
 using KokkosIris::ErrorCode;
-using Context = KokkosIris::Context<Kokkos::HostSpace>;
 
+template <class ExecutionSpace>
 class Failure : public testing::Test {
- protected:
-  Context m_context = ::Test::make_context();
+ public:
+  using Context = KokkosIris::Context<typename ExecutionSpace::memory_space>;
+  Context m_context = ::Test::make_context<ExecutionSpace>();
   int m_rank = m_context.rank();
   int m_size = m_context.size();
 
   /// The context does what it did before.
   void expect_usable(int value = 3) {
     const int next = (m_rank + 1) % m_size;
-    const auto view = m_context.full<int*>("usable", value + m_rank, 100);
-    ASSERT_EQ(view.peer(next)(99), value + next);
+    const auto view = m_context.template full<int*>("usable", value + m_rank, 100);
+    ASSERT_EQ(::Test::get_at(view.peer(next), 99), value + next);
     const auto offset =
         reinterpret_cast<const char*>(view.data()) - m_context.device().state().base;
     for (const auto other : m_context.runtime().agree("offset", offset)) ASSERT_EQ(other, offset);
@@ -33,11 +34,14 @@ class Failure : public testing::Test {
   }
 };
 
+TYPED_TEST_SUITE(Failure, ::Test::HeapSpaces, ::Test::ExecutionSpaceNames);
+
 /// Calls randint with an empty interval on the failing rank; true if it threw what it should.
+template <class Context>
 ::testing::AssertionResult throws_as_it_should(Context& context, int failing) {
   const bool mine = context.rank() == failing;
   try {
-    context.randint<int*>("r", 5, mine ? 5 : 15, 10);
+    context.template randint<int*>("r", 5, mine ? 5 : 15, 10);
   } catch (const Error& error) {
     const std::string text = error.what();
     const std::string origin = "rank " + std::to_string(failing);
@@ -54,36 +58,49 @@ class Failure : public testing::Test {
   return ::testing::AssertionFailure() << "did not throw";
 }
 
-TEST_F(Failure, OfOneRankIsRaisedOnceOnAll) {
+DEVICE_TYPED_TEST(Failure, OfOneRankIsRaisedOnceOnAll) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   for (std::uint64_t round = 0; round < 100; ++round) {
     const int failing = int(::Test::random_bits(11, round) % std::uint64_t(m_size));
-    maybe_delay(3 * round, 4);
+    self.maybe_delay(3 * round, 4);
     ASSERT_TRUE(throws_as_it_should(m_context, failing)) << "round " << round;
-    maybe_delay(3 * round + 1, 4);
-    expect_usable(int(round));
-    maybe_delay(3 * round + 2, 4);
+    self.maybe_delay(3 * round + 1, 4);
+    self.expect_usable(int(round));
+    self.maybe_delay(3 * round + 2, 4);
   }
 }
 
-TEST_F(Failure, ManyInARowWithoutASuccessBetween) {
+DEVICE_TYPED_TEST(Failure, ManyInARowWithoutASuccessBetween) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   for (std::uint64_t round = 0; round < 100; ++round) {
     const int failing = int(::Test::random_bits(12, round) % std::uint64_t(m_size));
-    maybe_delay(round, 3);
+    self.maybe_delay(round, 3);
     ASSERT_TRUE(throws_as_it_should(m_context, failing)) << "round " << round;
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, OfAllRanksAtOnce) {
+DEVICE_TYPED_TEST(Failure, OfAllRanksAtOnce) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   for (int round = 0; round < 50; ++round) {
-    maybe_delay(std::uint64_t(round), 4);
+    self.maybe_delay(std::uint64_t(round), 4);
     ::Test::expect_error(
-        ErrorCode::invalid_argument, [&] { m_context.randint<int*>("r", 5, 5, 10); }, "is empty");
-    if (round % 3 == 0) expect_usable();
+        ErrorCode::invalid_argument, [&] { m_context.template randint<int*>("r", 5, 5, 10); },
+        "is empty");
+    if (round % 3 == 0) self.expect_usable();
   }
 }
 
-TEST_F(Failure, IsFoundByCheck) {
+DEVICE_TYPED_TEST(Failure, IsFoundByCheck) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   auto& runtime = m_context.runtime();
   EXPECT_NO_THROW(runtime.check("test"));
   m_context.barrier();
@@ -102,10 +119,13 @@ TEST_F(Failure, IsFoundByCheck) {
         "KokkosIris::other");
     EXPECT_NO_THROW(runtime.check("other"));
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, RecoveryAdvancesTheEpoch) {
+DEVICE_TYPED_TEST(Failure, RecoveryAdvancesTheEpoch) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   const std::uint64_t epoch = m_context.runtime().epoch();
   EXPECT_TRUE(throws_as_it_should(m_context, 0));
   m_context.barrier();
@@ -114,33 +134,40 @@ TEST_F(Failure, RecoveryAdvancesTheEpoch) {
   EXPECT_EQ(m_context.runtime().epoch(), epoch + 1);
 }
 
-TEST_F(Failure, MismatchedSizes) {
+DEVICE_TYPED_TEST(Failure, MismatchedSizes) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
   const int odd = m_size - 1;
   for (int round = 0; round < 20; ++round) {
-    maybe_delay(std::uint64_t(round), 4);
+    self.maybe_delay(std::uint64_t(round), 4);
     ::Test::expect_error(
-        ErrorCode::mismatch, [&] { m_context.zeros<int*>("z", m_rank == odd ? 8 : 7); }, "zeros",
-        "rank 0 28 bytes (7)", "rank " + std::to_string(odd) + " 32 bytes (8)");
-    expect_usable();
+        ErrorCode::mismatch, [&] { m_context.template zeros<int*>("z", m_rank == odd ? 8 : 7); },
+        "zeros", "rank 0 28 bytes (7)", "rank " + std::to_string(odd) + " 32 bytes (8)");
+    self.expect_usable();
   }
-  EXPECT_THROW(m_context.zeros<int*>("z", m_rank == odd ? std::size_t(1) << 50 : 7), Error);
-  expect_usable();
+  EXPECT_THROW(m_context.template zeros<int*>("z", m_rank == odd ? std::size_t(1) << 50 : 7),
+               Error);
+  self.expect_usable();
 }
 
-TEST_F(Failure, MismatchedShapesOfEqualSize) {
+DEVICE_TYPED_TEST(Failure, MismatchedShapesOfEqualSize) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
   const bool odd = m_rank == m_size - 1;
   ::Test::expect_error(
-      ErrorCode::mismatch, [&] { m_context.zeros<int**>("z", odd ? 3 : 2, odd ? 2 : 3); },
+      ErrorCode::mismatch, [&] { m_context.template zeros<int**>("z", odd ? 3 : 2, odd ? 2 : 3); },
       "24 bytes (2 x 3)", "24 bytes (3 x 2)");
   ::Test::expect_error(
       ErrorCode::mismatch,
       [&] {
         if (odd) {
-          m_context.zeros<float*>("z", 4);
+          m_context.template zeros<float*>("z", 4);
         } else {
-          m_context.zeros<int*>("z", 4);
+          m_context.template zeros<int*>("z", 4);
         }
       },
       "element types or layouts");
@@ -148,45 +175,51 @@ TEST_F(Failure, MismatchedShapesOfEqualSize) {
       ErrorCode::mismatch,
       [&] {
         if (odd) {
-          m_context.zeros<int**, Kokkos::LayoutLeft>("z", 4, 4);
+          m_context.template zeros<int**, Kokkos::LayoutLeft>("z", 4, 4);
         } else {
-          m_context.zeros<int**, Kokkos::LayoutRight>("z", 4, 4);
+          m_context.template zeros<int**, Kokkos::LayoutRight>("z", 4, 4);
         }
       },
       "element types or layouts");
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, MismatchedCalls) {
+DEVICE_TYPED_TEST(Failure, MismatchedCalls) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
   const int odd = m_size - 1;
   for (int round = 0; round < 20; ++round) {
-    maybe_delay(std::uint64_t(round), 4);
+    self.maybe_delay(std::uint64_t(round), 4);
     ::Test::expect_error(
         ErrorCode::mismatch,
         [&] {
           if (m_rank == odd) {
             m_context.barrier();
           } else {
-            m_context.zeros<int*>("z", 5);
+            m_context.template zeros<int*>("z", 5);
           }
         },
         m_rank == odd ? "'zeros'" : "'barrier'", "same order");
-    expect_usable();
+    self.expect_usable();
   }
   ::Test::expect_error(ErrorCode::mismatch, [&] {
     if (m_rank == odd) {
-      m_context.ones<int*>("z", 5);
+      m_context.template ones<int*>("z", 5);
     } else {
-      m_context.zeros<int*>("z", 5);
+      m_context.template zeros<int*>("z", 5);
     }
   });
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, TimeoutNamesWhoWaitedForWhom) {
+DEVICE_TYPED_TEST(Failure, TimeoutNamesWhoWaitedForWhom) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
-  auto context = ::Test::make_context({.timeout = 1.0});
+  auto context = ::Test::make_context<TypeParam>({.timeout = 1.0});
   const int late = m_size - 1;
   MPI_Barrier(MPI_COMM_WORLD);
   if (m_rank == late) ::Test::delay(1500);
@@ -194,16 +227,19 @@ TEST_F(Failure, TimeoutNamesWhoWaitedForWhom) {
       ErrorCode::timeout, [&] { context.barrier(); }, "waited longer than 1 s",
       "KOKKOSIRIS_TIMEOUT", "'barrier' of rank " + std::to_string(late));
   EXPECT_NO_THROW(context.barrier()) << "all are here again";
-  EXPECT_EQ(context.full<int>("x", 4)(), 4);
+  EXPECT_EQ(::Test::get_at(context.template full<int>("x", 4)), 4);
 }
 
 /// The other ranks give up waiting for a rank that does not come back after an error; when it does,
 /// they come together all the same.
-TEST_F(Failure, ComingBackLate) {
+DEVICE_TYPED_TEST(Failure, ComingBackLate) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
   for (const int late : {0, m_size - 1}) {
-    auto context = ::Test::make_context({.timeout = 1.0});
-    const auto word = context.zeros<int*>("word", 1);
+    auto context = ::Test::make_context<TypeParam>({.timeout = 1.0});
+    const auto word = context.template zeros<int*>("word", 1);
     const std::uint64_t epoch = context.runtime().epoch();
     EXPECT_TRUE(throws_as_it_should(context, m_size - 1 - late));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -219,27 +255,33 @@ TEST_F(Failure, ComingBackLate) {
     EXPECT_NO_THROW(context.barrier()) << "late: " << late;
     EXPECT_EQ(context.runtime().epoch(), epoch + 1);
     // Allocation is in step, too.
-    const auto view = context.full<int*>("v", m_rank, 10);
-    EXPECT_EQ(view.peer(late)(3), late);
-    EXPECT_EQ(word(0), 0);
+    const auto view = context.template full<int*>("v", m_rank, 10);
+    EXPECT_EQ(::Test::get_at(view.peer(late), 3), late);
+    EXPECT_EQ(::Test::get_at(word, 0), 0);
     context.barrier();
     // And the next error is one like the first.
     EXPECT_TRUE(throws_as_it_should(context, late));
     EXPECT_NO_THROW(context.barrier());
     EXPECT_EQ(context.runtime().epoch(), epoch + 2);
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, NoTimeout) {
-  auto context = ::Test::make_context({.timeout = 0.0});
+DEVICE_TYPED_TEST(Failure, NoTimeout) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
+  auto context = ::Test::make_context<TypeParam>({.timeout = 0.0});
   if (m_rank == 0) ::Test::delay(100);
   EXPECT_NO_THROW(context.barrier());
 }
 
-TEST_F(Failure, LeavingWhileOthersWait) {
+DEVICE_TYPED_TEST(Failure, LeavingWhileOthersWait) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
-  std::optional<Context> context(::Test::make_context());
+  std::optional<typename Failure<TypeParam>::Context> context(::Test::make_context<TypeParam>());
   if (m_rank == 0) {
     ::Test::delay(20);
     context.reset();
@@ -248,14 +290,17 @@ TEST_F(Failure, LeavingWhileOthersWait) {
         ErrorCode::peer_died, [&] { context->barrier(); }, "rank 0", "destroyed its context");
     ::Test::expect_error(
         ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
-    EXPECT_THROW(context->zeros<int*>("z", 1), Error);
+    EXPECT_THROW(context->template zeros<int*>("z", 1), Error);
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, ErrorOnOneRankAndThenLeaving) {
+DEVICE_TYPED_TEST(Failure, ErrorOnOneRankAndThenLeaving) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   if (m_size == 1) GTEST_SKIP() << "needs two ranks";
-  std::optional<Context> context(::Test::make_context());
+  std::optional<typename Failure<TypeParam>::Context> context(::Test::make_context<TypeParam>());
   EXPECT_TRUE(throws_as_it_should(*context, 0));
   if (m_rank == 0) {
     context.reset();
@@ -263,20 +308,23 @@ TEST_F(Failure, ErrorOnOneRankAndThenLeaving) {
     ::Test::expect_error(
         ErrorCode::peer_died, [&] { context->barrier(); }, "destroy the context");
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, InsideKernelWaits) {
+DEVICE_TYPED_TEST(Failure, InsideKernelWaits) {
+  [[maybe_unused]] auto& m_context = self.m_context;
+  [[maybe_unused]] const int m_rank = self.m_rank;
+  [[maybe_unused]] const int m_size = self.m_size;
   // A condition that nobody fulfils: the failure of rank 0 ends the wait in all kernels.
   const auto device = m_context.device();
   const int last = m_size - 1;
   if (m_rank == 0) {
     ::Test::delay(5);
-    EXPECT_THROW(m_context.randint<int*>("r", 1, 1, 1), Error);
+    EXPECT_THROW(m_context.template randint<int*>("r", 1, 1, 1), Error);
   } else {
     int given_up = 0;
     Kokkos::parallel_reduce(
-        "wait", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, 1),
+        "wait", Kokkos::RangePolicy<TypeParam>(0, 1),
         KOKKOS_LAMBDA(int, int& sum) {
           const bool ready = KokkosIris::Impl::wait(
               device, {KokkosIris::Impl::WaitPhase::user_wait, last}, [] { return false; });
@@ -286,24 +334,25 @@ TEST_F(Failure, InsideKernelWaits) {
     EXPECT_EQ(given_up, 1);
     EXPECT_THROW(m_context.runtime().check("test"), Error);
   }
-  expect_usable();
+  self.expect_usable();
 }
 
-TEST_F(Failure, CountersMayWrapAround) {
-  const auto device = m_context.device();
+TEST(HostWait, CountersMayWrapAround) {
+  auto outer = ::Test::make_context();
+  const auto device = outer.device();
   const std::uint32_t flag = 5;
   const KokkosIris::Impl::WaitSite site{KokkosIris::Impl::WaitPhase::user_wait, -1};
   EXPECT_TRUE(KokkosIris::Impl::wait_counter(device, site, &flag, 5u));
   EXPECT_TRUE(KokkosIris::Impl::wait_counter(device, site, &flag, 0xfffffff0u))
       << "5 is 21 past 2^32 - 16";
   auto context = ::Test::make_context({.timeout = 0.05});
-  if (m_size == 1) {
+  if (outer.size() == 1) {
     EXPECT_FALSE(KokkosIris::Impl::wait_counter(context.device(), site, &flag, 6u));
     ::Test::expect_error(
         ErrorCode::timeout, [&] { context.runtime().check("test"); }, "wait_until");
     EXPECT_NO_THROW(context.barrier());
   }
-  m_context.barrier();
+  outer.barrier();
 }
 
 }  // namespace

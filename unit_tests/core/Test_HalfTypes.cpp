@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -256,14 +256,94 @@ TEST(HalfTypes, Limits) {
   expect_limits<bhalf_t>();
 }
 
-/// Kokkos' reducers take the types as they take float.
+// ---------------------------------------------------------------- in kernels
+
+template <class ExecutionSpace>
+class HalfTypesInKernels : public testing::Test {};
+TYPED_TEST_SUITE(HalfTypesInKernels, ::Test::AllExecutionSpaces, ::Test::ExecutionSpaceNames);
+
+/// Whatever the host computes from `values`, bit for bit: conversions from double and float, and a
+/// chain of arithmetic.
 template <class Half>
+KOKKOS_FUNCTION std::uint64_t fingerprint(double value) {
+  const Half from_double = value;
+  const Half from_float = static_cast<float>(value);
+  Half chain = from_double;
+  chain *= Half(0.75f);
+  chain += from_float;
+  chain -= 0.3;
+  const auto integer = static_cast<std::int64_t>(Kokkos::fmin(Kokkos::fabs(value), 9e18));
+  const Half from_integer = integer;
+  return std::uint64_t(from_double.m_bits) | std::uint64_t(from_float.m_bits) << 16 |
+         std::uint64_t(chain.m_bits) << 32 | std::uint64_t(from_integer.m_bits) << 48;
+}
+
+template <class ExecutionSpace, class Half>
+void expect_same_bits_in_kernels() {
+  const std::vector<double> values = boundary_values<Half>();
+  const int n = int(values.size());
+  const ::Test::SharedView<double*, ExecutionSpace> in("in", values.size());
+  const ::Test::SharedView<std::uint64_t*, ExecutionSpace> out("out", values.size());
+  for (int i = 0; i < n; ++i) in(i) = values[std::size_t(i)];
+  Kokkos::parallel_for(
+      "fingerprint", Kokkos::RangePolicy<ExecutionSpace>(0, n),
+      KOKKOS_LAMBDA(int i) { out(i) = fingerprint<Half>(in(i)); });
+  ExecutionSpace().fence();
+  for (int i = 0; i < n; ++i) ASSERT_EQ(out(i), fingerprint<Half>(in(i))) << in(i);
+}
+
+DEVICE_TYPED_TEST(HalfTypesInKernels, SameBitsAsOnTheHost) {
+  static_cast<void>(self);
+  expect_same_bits_in_kernels<TypeParam, half_t>();
+  expect_same_bits_in_kernels<TypeParam, bhalf_t>();
+}
+
+template <class ExecutionSpace, class Half>
+void expect_same_decoding_in_kernels() {
+  const ::Test::SharedView<std::uint32_t*, ExecutionSpace> out("out", 0x10000);
+  Kokkos::parallel_for(
+      "decode", Kokkos::RangePolicy<ExecutionSpace>(0, 0x10000), KOKKOS_LAMBDA(int i) {
+        const float wide = Half::from_bits(static_cast<std::uint16_t>(i));
+        out(i) = Kokkos::bit_cast<std::uint32_t>(wide);
+      });
+  ExecutionSpace().fence();
+  for (int i = 0; i < 0x10000; ++i) {
+    ASSERT_EQ(out(i), bits_of(Half::from_bits(static_cast<std::uint16_t>(i)))) << i;
+  }
+}
+
+DEVICE_TYPED_TEST(HalfTypesInKernels, DecodingIsTheSame) {
+  static_cast<void>(self);
+  expect_same_decoding_in_kernels<TypeParam, half_t>();
+  expect_same_decoding_in_kernels<TypeParam, bhalf_t>();
+}
+
+template <class ExecutionSpace>
+float sum_in_kernels() {
+  const Kokkos::View<half_t*, ExecutionSpace> values("values", 100);
+  Kokkos::parallel_for(
+      "fill", Kokkos::RangePolicy<ExecutionSpace>(0, 100),
+      KOKKOS_LAMBDA(int i) { values(i) = half_t(i) * half_t(0.5f); });
+  float sum = 0.0f;
+  Kokkos::parallel_reduce(
+      "sum", Kokkos::RangePolicy<ExecutionSpace>(0, 100),
+      KOKKOS_LAMBDA(int i, float& part) { part += values(i); }, sum);
+  return sum;
+}
+
+TYPED_TEST(HalfTypesInKernels, InViewsAndReductions) {
+  EXPECT_EQ(sum_in_kernels<TypeParam>(), 2475.0f);
+}
+
+/// Kokkos' reducers take the types as they take float.
+template <class ExecutionSpace, class Half>
 void expect_reductions() {
-  const Kokkos::View<Half*> values("values", 9);
+  using Policy = Kokkos::RangePolicy<ExecutionSpace>;
+  const ::Test::SharedView<Half*, ExecutionSpace> values("values", 9);
   for (int i = 0; i < 9; ++i) values(i) = Half(i - 5);
   Half sum, product, least, greatest;
   Kokkos::parallel_reduce(
-      "reduce", values.extent(0),
+      "reduce", Policy(0, 9),
       KOKKOS_LAMBDA(int i, Half& s, Half& p, Half& l, Half& g) {
         s += values(i);
         p *= i == 5 ? Half(2) : Half(1);
@@ -277,26 +357,16 @@ void expect_reductions() {
   EXPECT_EQ(float(least), -5.0f);
   EXPECT_EQ(float(greatest), 3.0f);
   // Without a value to reduce the result is the neutral element.
-  const auto nothing = [](int, Half&) {};
-  Kokkos::parallel_reduce("none", 0, nothing, Kokkos::Min<Half>(least));
-  Kokkos::parallel_reduce("none", 0, nothing, Kokkos::Max<Half>(greatest));
+  const auto nothing = KOKKOS_LAMBDA(int, Half&){};
+  Kokkos::parallel_reduce("none", Policy(0, 0), nothing, Kokkos::Min<Half>(least));
+  Kokkos::parallel_reduce("none", Policy(0, 0), nothing, Kokkos::Max<Half>(greatest));
   EXPECT_EQ(least.m_bits, std::numeric_limits<Half>::max().m_bits);
   EXPECT_EQ(greatest.m_bits, std::numeric_limits<Half>::lowest().m_bits);
 }
 
-TEST(HalfTypes, Reductions) {
-  expect_reductions<half_t>();
-  expect_reductions<bhalf_t>();
-}
-
-TEST(HalfTypes, UsableInKernels) {
-  const Kokkos::View<half_t*> values("values", 100);
-  Kokkos::parallel_for(
-      "fill", values.extent(0), KOKKOS_LAMBDA(int i) { values(i) = half_t(i) * half_t(0.5f); });
-  float sum = 0.0f;
-  Kokkos::parallel_reduce(
-      "sum", values.extent(0), KOKKOS_LAMBDA(int i, float& part) { part += values(i); }, sum);
-  EXPECT_EQ(sum, 2475.0f);
+TYPED_TEST(HalfTypesInKernels, Reductions) {
+  expect_reductions<TypeParam, half_t>();
+  expect_reductions<TypeParam, bhalf_t>();
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 
 // Ranks that are killed, stopped, or leave: here ranks are child processes (see ForkBootstrap.hpp).
 
+#include <DeviceChoice.hpp>
+#include <DeviceTesting.hpp>
 #include <ForkBootstrap.hpp>
-#include <TestUtilities.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,6 @@ namespace {
 using KokkosIris::Error;
 using KokkosIris::ErrorCode;
 using KokkosIris::Impl::WaitPhase;
-using Context = KokkosIris::Context<Kokkos::HostSpace>;
 using ::Test::ChildGroup;
 using ::Test::ForkPage;
 
@@ -33,8 +33,11 @@ struct Child {
   void await_go(int value) const {
     if (!::Test::poll_for(20.0, [&] { return page.go.load() >= value; })) std::exit(90);
   }
-  Context make_context(double timeout = 20.0) const {
-    return Context(bootstrap, {.heap_size = std::size_t(1) << 26, .timeout = timeout});
+  template <class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>
+  KokkosIris::Context<typename ExecutionSpace::memory_space> make_context(
+      double timeout = 20.0) const {
+    return KokkosIris::Context<typename ExecutionSpace::memory_space>(
+        bootstrap, {.heap_size = std::size_t(1) << 26, .timeout = timeout});
   }
   /// Runs `call` and reports what it threw.
   void report(const std::function<void()>& call) const {
@@ -59,15 +62,22 @@ void barrier_task(const Child& child, double timeout) {
 }
 
 /// All wait in a kernel for what never happens.
+template <class ExecutionSpace>
+void wait_forever(const KokkosIris::DeviceContext& device, const std::uint64_t* flag) {
+  Kokkos::parallel_for(
+      "wait", Kokkos::RangePolicy<ExecutionSpace>(0, 1), KOKKOS_LAMBDA(int) {
+        KokkosIris::Impl::wait_counter(device, {WaitPhase::user_wait, -1}, flag, std::uint64_t(1));
+      });
+  ExecutionSpace().fence();
+}
+
+template <class ExecutionSpace>
 void kernel_wait_task(const Child& child) {
-  auto context = child.make_context();
-  const auto device = context.device();
+  auto context = child.make_context<ExecutionSpace>();
+  const auto flag = context.template zeros<std::uint64_t>("flag");
   child.reach(1);
   child.report([&] {
-    Kokkos::parallel_for(
-        "wait", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, 1), KOKKOS_LAMBDA(int) {
-          KokkosIris::Impl::wait(device, {WaitPhase::user_wait, -1}, [] { return false; });
-        });
+    wait_forever<ExecutionSpace>(context.device(), flag.data());
     context.runtime().check("test");
   });
 }
@@ -161,9 +171,9 @@ TEST(ProcessDeath, KilledInsideABarrier) {
   expect_nothing_left(group, size);
 }
 
-TEST(ProcessDeath, KilledInsideAKernelThatWaits) {
+void expect_kernels_to_end(const std::string& task) {
   constexpr int size = 3;
-  ChildGroup group("kernel_wait", size);
+  ChildGroup group(task, size);
   ASSERT_TRUE(group.reached(1, all_of(size)));
   usleep(50000);
   group.mark();
@@ -171,11 +181,13 @@ TEST(ProcessDeath, KilledInsideAKernelThatWaits) {
   ASSERT_TRUE(group.ended(all_of(size), 10.0));
   for (const int rank : {1, 2}) {
     expect_error(group, rank, ErrorCode::peer_died, "the process of rank 0 is gone");
-    EXPECT_LT(group[rank].ended_at, 2.0);
+    EXPECT_LT(group[rank].ended_at, 5.0);
     expect_clean_exit(group, rank);
   }
   expect_nothing_left(group, size);
 }
+
+TEST(ProcessDeath, KilledInsideAKernelThatWaits) { expect_kernels_to_end("kernel_wait"); }
 
 /// As the two above where the system has no process descriptors.
 TEST(ProcessDeath, KilledWhereProcessesAreWatchedByNumber) {
@@ -195,6 +207,12 @@ TEST(ProcessDeath, KilledWhereProcessesAreWatchedByNumber) {
     expect_error(group, 0, ErrorCode::peer_died, "rank 2");
     expect_nothing_left(group, size);
   }
+}
+
+TEST(ProcessDeath, KilledInsideAKernelThatWaitsOnAGpu) {
+  if (!KokkosIris::Impl::has_gpu_v) GTEST_SKIP() << "no GPU backend";
+  expect_kernels_to_end("gpu_kernel_wait");
+  expect_kernels_to_end("gpu_kernel_wait");  // what the first left behind is not in the way
 }
 
 TEST(ProcessDeath, KilledAllAtOnce) {
@@ -268,15 +286,16 @@ extern "C" int kokkosiris_test_child(const char* task, int argc, char* argv[]) {
       {"barrier", [](const Child& child) { barrier_task(child, 20.0); }},
       {"barrier_one_second", [](const Child& child) { barrier_task(child, 1.0); }},
       {"barrier_by_number", [](const Child& child) { barrier_task(child, 20.0); }},
-      {"kernel_wait", kernel_wait_task},
-      {"kernel_wait_by_number", kernel_wait_task},
+      {"kernel_wait", kernel_wait_task<Kokkos::DefaultHostExecutionSpace>},
+      {"kernel_wait_by_number", kernel_wait_task<Kokkos::DefaultHostExecutionSpace>},
+      {"gpu_kernel_wait", kernel_wait_task<Kokkos::DefaultExecutionSpace>},
       {"orderly_exit", orderly_exit_task},
       {"throw", throw_task}};
   const auto found = tasks.find(task);
   if (found == tasks.end()) return 92;
   KokkosIris::Impl::Runtime::watch_by_number =
       std::string(task).find("_by_number") != std::string::npos;
-  const Kokkos::ScopeGuard guard;
+  const Kokkos::ScopeGuard guard(::Test::kokkos_settings(rank));
   found->second(Child{page, rank, size, bootstrap});
   std::fflush(stdout);
   return 0;

@@ -8,9 +8,13 @@
 #ifndef KOKKOSIRIS_TEST_FUSED_BENCH_HPP
 #define KOKKOSIRIS_TEST_FUSED_BENCH_HPP
 
+#include <FusedGpu.hpp>
 #include <FusedOracle.hpp>
 #include <TestUtilities.hpp>
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 namespace Test {
@@ -85,6 +89,7 @@ class Arena {
     }
     return std::all_of(m_data, m_data + m_used, [](char byte) { return byte == char(0xff); });
   }
+  HostBytes used() const { return {m_data, m_used}; }
   /// The elements' bits in row-major order, whatever the layout.
   std::uint64_t hash() const {
     std::uint64_t result = 1469598103934665603ull;
@@ -118,26 +123,66 @@ struct Way {
   FusedWorkspace workspace = {};
 };
 
-/// One rank's memory for calls, and its context.
+/// One rank's memory for calls, and its context. The operands lie in memory of the host; with
+/// Backend::gpu every call runs on copies of them on the GPU.
 class FusedBench {
  public:
-  explicit FusedBench(std::size_t arena_bytes = std::size_t(1) << 20, double timeout = -1.0,
-                      std::size_t heap_bytes = default_heap_size)
-      : context(MPI_COMM_WORLD, {.heap_size = heap_bytes, .timeout = timeout}),
-        m_symmetric(context.empty<char*>("arena", 2 * arena_bytes)),
-        m_local(3 * arena_bytes),
-        m_bytes(arena_bytes) {}
+  /// Collective.
+  explicit FusedBench(Backend backend, std::size_t arena_bytes = std::size_t(1) << 20,
+                      double timeout = -1.0, std::size_t heap_bytes = default_heap_size)
+      : m_local(3 * arena_bytes), m_bytes(arena_bytes) {
+    const KokkosIris::ContextOptions options{.heap_size = heap_bytes, .timeout = timeout};
+    if (backend == Backend::gpu) {
+      m_mirrored.resize(2 * arena_bytes);
+      m_symmetric = m_mirrored.data();
+      m_gpu = std::make_unique<FusedGpu>(HostBytes{m_symmetric, m_mirrored.size()},
+                                         HostBytes{m_local.data(), m_local.size()}, options);
+    } else {
+      m_host.emplace(MPI_COMM_WORLD, options);
+      m_host_arena = m_host->empty<char*>("arena", 2 * arena_bytes);
+      m_symmetric = m_host_arena.data();
+    }
+  }
 
-  int rank() const { return context.rank(); }
-  int ranks() const { return context.size(); }
+  int rank() const { return state().device().rank(); }
+  int ranks() const { return state().device().size(); }
+  bool on_gpu() const { return m_gpu != nullptr; }
+  KokkosIris::Impl::ContextState& state() const { return m_gpu ? m_gpu->state() : m_host->state(); }
+  KokkosIris::Impl::Runtime& runtime() const { return state().runtime(); }
+  std::size_t heap_used() const { return state().heap().used(); }
+  std::size_t heap_capacity() const { return state().heap().capacity(); }
+  /// What Context::barrier() does.
+  void barrier() const {
+    Kokkos::fence("test");
+    state().barrier("barrier");
+  }
+  /// Collective: takes memory from the heap until the pointer is dropped.
+  std::shared_ptr<void> reserve(std::size_t bytes) {
+    if (m_gpu) return m_gpu->reserve(bytes);
+    auto block = m_host->empty<char*>("reserved", bytes);
+    return std::make_shared<decltype(block)>(block);
+  }
+
+  /// The engines that the backend has, for loops over all of them, and what it has for `engine`.
+  std::vector<TileEngine> engines() const {
+    if (on_gpu()) return {TileEngine::portable};
+    return {std::begin(all_engines), std::end(all_engines)};
+  }
+  TileEngine engine(TileEngine wanted) const {
+    const bool of_host = wanted == TileEngine::packed || wanted == TileEngine::blas;
+    return on_gpu() && of_host ? TileEngine::portable : wanted;
+  }
+  /// What automatic means.
+  const char* default_engine() const { return on_gpu() ? "portable" : "packed"; }
+  bool has(Element element, Space space) const { return on_gpu() || ::Test::has(element, space); }
 
   /// Operands with their data, C poisoned. Local.
   void prepare(const Problem& p, const Way& way) {
     const bool symmetric_c = way.symmetric_everything || p.is(FusedOperation::matmul_all_reduce) ||
                              p.is(FusedOperation::matmul_all_gather);
     const bool symmetric_a = way.symmetric_everything || p.is(FusedOperation::all_gather_matmul);
-    arena_c = symmetric_c ? Arena(m_symmetric.data(), m_bytes) : Arena(m_local.data(), m_bytes);
-    arena_a = symmetric_a ? Arena(m_symmetric.data() + m_bytes, m_bytes)
+    arena_c = symmetric_c ? Arena(m_symmetric, m_bytes) : Arena(m_local.data(), m_bytes);
+    arena_a = symmetric_a ? Arena(m_symmetric + m_bytes, m_bytes)
                           : Arena(m_local.data() + m_bytes, m_bytes);
     arena_b = Arena(m_local.data() + 2 * m_bytes, m_bytes);
     c = arena_c.place(p.element, laid_out(way.c, p.c_rows(ranks()), p.c_cols(ranks())), way.offset);
@@ -149,7 +194,7 @@ class FusedBench {
     prepare_bias(p);
   }
 
-  /// Collective.
+  /// Collective. On a GPU the engines of the host are replaced.
   FusedWorkspace call(const Problem& p, const Way& way) {
     Arguments arguments;
     if (p.has_bias(rank())) {
@@ -160,9 +205,18 @@ class FusedBench {
     }
     arguments.async_op = way.async_op;
     arguments.config = way.config;
+    arguments.config.engine = engine(way.config.engine);
     arguments.workspace = way.workspace;
-    auto workspace = call_fused(p.element, way.space, p.operation, context, c, a, b, arguments);
-    if (way.async_op) fence(way.space);
+    return call(p, way.space, arguments);
+  }
+  /// As above with these arguments, as they are.
+  FusedWorkspace call(const Problem& p, Space space, const Arguments& arguments) {
+    if (m_gpu) {
+      return m_gpu->call(p.element, space, p.operation,
+                         {arena_c.used(), arena_a.used(), arena_b.used()}, c, a, b, arguments);
+    }
+    auto workspace = call_fused(p.element, space, p.operation, *m_host, c, a, b, arguments);
+    if (arguments.async_op) fence(space);
     return workspace;
   }
 
@@ -202,12 +256,10 @@ class FusedBench {
   /// matmul_all_gather.
   std::uint64_t agreed_hash() {
     const std::uint64_t mine = arena_c.hash();
-    for (const std::uint64_t theirs : context.runtime().agree("hash", mine))
-      EXPECT_EQ(theirs, mine);
+    for (const std::uint64_t theirs : runtime().agree("hash", mine)) EXPECT_EQ(theirs, mine);
     return mine;
   }
 
-  HostContext context;
   Arena arena_c, arena_a, arena_b;
   Operand c, a, b;
 
@@ -225,10 +277,13 @@ class FusedBench {
     }
   }
 
+  std::optional<HostContext> m_host;
   KokkosIris::SymmetricView<char*, HostContext::execution_space::array_layout, Kokkos::HostSpace>
-      m_symmetric;
-  std::vector<char> m_local, m_bias;
+      m_host_arena;
+  std::vector<char> m_mirrored, m_local, m_bias;
+  char* m_symmetric = nullptr;
   std::size_t m_bytes;
+  std::unique_ptr<FusedGpu> m_gpu;
 };
 
 }  // namespace Test

@@ -12,20 +12,20 @@
 
 namespace Test {
 
-template <class T>
+template <class T, class MemorySpace>
 auto view_of(const Operand& operand) {
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  return Kokkos::View<T**, Kokkos::LayoutStride, Kokkos::HostSpace,
+  return Kokkos::View<T**, Kokkos::LayoutStride, MemorySpace,
                       Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
       static_cast<T*>(operand.data),
       Kokkos::LayoutStride(size(operand.rows), size(operand.row_stride), size(operand.cols),
                            size(operand.col_stride)));
 }
 
-template <class T, class ExecutionSpace>
-FusedWorkspace call_on(const ExecutionSpace& exec, FusedOperation operation, HostContext& context,
-                       const Operand& c, const Operand& a, const Operand& b,
-                       const Arguments& arguments) {
+template <class T, class ExecutionSpace, class MemorySpace>
+FusedWorkspace call_on(const ExecutionSpace& exec, FusedOperation operation,
+                       KokkosIris::Context<MemorySpace>& context, const Operand& c,
+                       const Operand& a, const Operand& b, const Arguments& arguments) {
   KokkosIris::FusedOptions<T> options;
   options.bias.data = static_cast<const T*>(arguments.bias);
   options.bias.size = arguments.bias_size;
@@ -34,9 +34,9 @@ FusedWorkspace call_on(const ExecutionSpace& exec, FusedOperation operation, Hos
   options.async_op = arguments.async_op;
   options.config = arguments.config;
   options.workspace = arguments.workspace;
-  const auto c_view = view_of<T>(c);
-  const auto a_view = view_of<const T>(a);
-  const auto b_view = view_of<const T>(b);
+  const auto c_view = view_of<T, MemorySpace>(c);
+  const auto a_view = view_of<const T, MemorySpace>(a);
+  const auto b_view = view_of<const T, MemorySpace>(b);
   switch (operation) {
     case FusedOperation::matmul_all_reduce:
       return matmul_all_reduce(exec, context, c_view, a_view, b_view, options);

@@ -17,7 +17,7 @@ using KokkosIris::Impl::ElementKind;
 using KokkosIris::Impl::packed_gemm;
 
 TEST(HostIsa, BadAndThenAnotherOnOneRank) {
-  FusedBench bench(std::size_t(1) << 16, 20.0);
+  FusedBench bench(Backend::host, std::size_t(1) << 16, 20.0);
   const int odd_rank = bench.ranks() - 1;
   const bool odd = bench.rank() == odd_rank;
   const std::string odd_name = "rank " + std::to_string(odd_rank);

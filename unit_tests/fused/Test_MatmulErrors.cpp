@@ -16,9 +16,9 @@ using KokkosIris::Error;
 using KokkosIris::ErrorCode;
 
 /// A bench with a long deadline: errors that are only found at the deadline make the test fail.
-class MatmulErrors : public testing::Test {
- protected:
-  MatmulErrors() : bench(std::size_t(1) << 16, 20.0) {}
+class ErrorBench {
+ public:
+  explicit ErrorBench(Backend backend) : bench(backend, std::size_t(1) << 16, 20.0) {}
 
   /// Calls, with operands changed by `spoil`, and expects an error of one of `codes` with all the
   /// parts, soon; then makes a good call.
@@ -68,12 +68,21 @@ class MatmulErrors : public testing::Test {
   std::uint64_t m_seed = 0;
 };
 
+/// A FUSED_TEST whose body is a member of an ErrorBench.
+#define ERROR_TEST(Name)                                        \
+  struct Name##Body : ErrorBench {                              \
+    using ErrorBench::ErrorBench;                               \
+    void run();                                                 \
+  };                                                            \
+  FUSED_TEST(MatmulErrors, Name) { Name##Body(backend).run(); } \
+  void Name##Body::run()
+
 constexpr auto invalid = ErrorCode::invalid_argument;
 
 Problem problem_of(FusedOperation operation) { return {Element::f32, operation, 6, 8, 10}; }
 std::string text_of(FusedOperation operation) { return KokkosIris::Impl::to_string(operation); }
 
-TEST_F(MatmulErrors, InnerDimensions) {
+ERROR_TEST(InnerDimensions) {
   for (const FusedOperation operation : all_operations) {
     const auto spoil = [&] { bench.b.rows += 1; };
     const std::int64_t rows = problem_of(operation).b_rows(bench.ranks()) + 1;
@@ -88,7 +97,7 @@ TEST_F(MatmulErrors, InnerDimensions) {
   }
 }
 
-TEST_F(MatmulErrors, ShapeOfC) {
+ERROR_TEST(ShapeOfC) {
   for (const FusedOperation operation : all_operations) {
     const std::string name = text_of(operation);
     expect_all_fail(problem_of(operation), [&] { bench.c.rows -= 1; }, {invalid},
@@ -103,14 +112,14 @@ TEST_F(MatmulErrors, ShapeOfC) {
   }
 }
 
-TEST_F(MatmulErrors, ColumnsNotDivisible) {
+ERROR_TEST(ColumnsNotDivisible) {
   if (bench.ranks() == 1) GTEST_SKIP() << "every number can be divided by 1";
   expect_all_fail(problem_of(FusedOperation::matmul_reduce_scatter), [&] { bench.b.cols -= 1; },
                   {invalid},
                   {"cannot be divided", std::to_string(bench.ranks()) + " ranks", "pad N"});
 }
 
-TEST_F(MatmulErrors, OperandsNotSymmetric) {
+ERROR_TEST(OperandsNotSymmetric) {
   std::vector<float> local(4096, 0.0f);
   for (const FusedOperation operation : all_operations) {
     if (operation == FusedOperation::matmul_reduce_scatter) continue;
@@ -127,7 +136,7 @@ TEST_F(MatmulErrors, OperandsNotSymmetric) {
   }
 }
 
-TEST_F(MatmulErrors, SharedMemory) {
+ERROR_TEST(SharedMemory) {
   for (const FusedOperation operation : all_operations) {
     Problem problem = problem_of(operation);
     problem.n = problem.k = problem.m;
@@ -150,7 +159,7 @@ TEST_F(MatmulErrors, SharedMemory) {
 }
 
 /// Blocks of one padded array that share only some of their elements.
-TEST_F(MatmulErrors, SharedBlocksOfOneArray) {
+ERROR_TEST(SharedBlocksOfOneArray) {
   for (const FusedOperation operation : all_operations) {
     Problem problem = problem_of(operation);
     problem.n = problem.k = problem.m;
@@ -167,7 +176,7 @@ TEST_F(MatmulErrors, SharedBlocksOfOneArray) {
   }
 }
 
-TEST_F(MatmulErrors, Bias) {
+ERROR_TEST(Bias) {
   const std::vector<float> bias(64, 1.0f);
   const auto call = [&](const Problem& problem, BiasAxis axis, std::int64_t size, bool mine) {
     bench.prepare(problem, {});
@@ -177,8 +186,7 @@ TEST_F(MatmulErrors, Bias) {
       arguments.bias_size = size;
       arguments.bias_axis = axis;
     }
-    call_fused(problem.element, Space::serial, problem.operation, bench.context, bench.c, bench.a,
-               bench.b, arguments);
+    bench.call(problem, Space::serial, arguments);
   };
   for (const FusedOperation operation : all_operations) {
     const Problem problem = problem_of(operation);
@@ -201,7 +209,7 @@ TEST_F(MatmulErrors, Bias) {
   expect_usable();
 }
 
-TEST_F(MatmulErrors, Config) {
+ERROR_TEST(Config) {
   const Problem problem = problem_of(FusedOperation::matmul_all_reduce);
   for (const FusedConfig& config : {FusedConfig{.panel_rows = -1}, FusedConfig{.block_columns = -1},
                                     FusedConfig{.teams = -1}}) {
@@ -209,10 +217,19 @@ TEST_F(MatmulErrors, Config) {
   }
   expect_all_fail(problem, [] {}, {invalid}, {"unknown value"},
                   {.config = {.engine = static_cast<TileEngine>(17)}});
+  if (!bench.on_gpu()) return;
+  for (const TileEngine engine : {TileEngine::packed, TileEngine::blas}) {
+    bench.prepare(problem, {});
+    Arguments arguments;
+    arguments.config.engine = engine;
+    expect_failure([&] { bench.call(problem, Space::serial, arguments); }, problem, {invalid},
+                   {"serves host backends only"});
+    expect_usable();
+  }
 }
 
 /// Every rank's call is legal, but they are not the same call.
-TEST_F(MatmulErrors, RanksDiffer) {
+ERROR_TEST(RanksDiffer) {
   if (bench.ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
   const auto expect = [&](const Problem& others, const Problem& mine, const Way& my_way,
                           std::initializer_list<std::string> parts) {
@@ -234,15 +251,19 @@ TEST_F(MatmulErrors, RanksDiffer) {
     other.element = Element::f16;
     expect(problem, other, {}, {"type float", "type half"});
     expect(problem, problem, {.config = {.panel_rows = 4}}, {"another config"});
-    expect(problem, problem, {.config = {.engine = TileEngine::portable}},
-           {"engine packed", "engine portable"});
+    if (bench.on_gpu()) {  // which has one engine
+      expect(problem, problem, {.config = {.engine = TileEngine::portable}}, {"another config"});
+    } else {
+      expect(problem, problem, {.config = {.engine = TileEngine::portable}},
+             {"engine packed", "engine portable"});
+    }
   }
   expect(problem_of(FusedOperation::matmul_all_reduce),
          problem_of(FusedOperation::matmul_all_gather), {}, {"collective call"});
 }
 
 /// The other ranks have a workspace and are in the kernel when one finds its arguments illegal.
-TEST_F(MatmulErrors, OneRankWithAWorkspace) {
+ERROR_TEST(OneRankWithAWorkspace) {
   for (const FusedOperation operation : all_operations) {
     const Problem problem = problem_of(operation);
     const std::function<void()> faults[] = {[&] { bench.c.rows += 1; }, [&] { bench.b.rows += 1; },
@@ -262,7 +283,7 @@ TEST_F(MatmulErrors, OneRankWithAWorkspace) {
 }
 
 /// As above where the faulty rank has no workspace: its text reaches the others all the same.
-TEST_F(MatmulErrors, OneRankWithoutAWorkspace) {
+ERROR_TEST(OneRankWithoutAWorkspace) {
   if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
   for (const FusedOperation operation : all_operations) {
     const Problem problem = problem_of(operation);
@@ -285,7 +306,7 @@ TEST_F(MatmulErrors, OneRankWithoutAWorkspace) {
 }
 
 /// All ranks have prepared two workspaces for the same call, and one passes the other one.
-TEST_F(MatmulErrors, WorkspacesOfDifferentCalls) {
+ERROR_TEST(WorkspacesOfDifferentCalls) {
   if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
   for (const FusedOperation operation : all_operations) {
     const Problem problem = problem_of(operation);
@@ -294,7 +315,7 @@ TEST_F(MatmulErrors, WorkspacesOfDifferentCalls) {
       const FusedWorkspace first = bench.run(problem, way);
       const FusedWorkspace second = bench.run(problem, way);
       ASSERT_NE(first.number(), second.number());
-      for (const std::uint32_t theirs : bench.context.runtime().agree("number", first.number())) {
+      for (const std::uint32_t theirs : bench.runtime().agree("number", first.number())) {
         ASSERT_EQ(theirs, first.number());
       }
       for (int round = 0; round < (used_before ? 20 : 0); ++round) {
@@ -316,7 +337,7 @@ TEST_F(MatmulErrors, WorkspacesOfDifferentCalls) {
 
 /// One rank has another shape or no workspace and prepares, while the others wait for it in the
 /// kernel.
-TEST_F(MatmulErrors, OneRankPreparesAlone) {
+ERROR_TEST(OneRankPreparesAlone) {
   if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
   for (const FusedOperation operation : all_operations) {
     Problem problem = problem_of(operation);
@@ -342,7 +363,7 @@ TEST_F(MatmulErrors, OneRankPreparesAlone) {
 }
 
 /// One rank is in another collective call meanwhile.
-TEST_F(MatmulErrors, OneRankElsewhere) {
+ERROR_TEST(OneRankElsewhere) {
   if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
   for (const FusedOperation operation : all_operations) {
     const Problem problem = problem_of(operation);
@@ -352,7 +373,7 @@ TEST_F(MatmulErrors, OneRankElsewhere) {
       bench.prepare(problem, way);
       const auto call = [&] {
         if (at_fault())
-          bench.context.barrier();
+          bench.barrier();
         else
           bench.call(problem, way);
       };
@@ -363,29 +384,37 @@ TEST_F(MatmulErrors, OneRankElsewhere) {
   }
 }
 
-TEST_F(MatmulErrors, HeapExhausted) {
+ERROR_TEST(HeapExhausted) {
   for (const FusedOperation operation : all_operations) {
     if (bench.ranks() == 1) break;  // nothing is staged
     Problem problem{Element::f64, operation, 40, 40, 4};
-    bench.context.barrier();  // gives back what earlier calls used
+    bench.barrier();  // gives back what earlier calls used
     // One unit of the heap is left, which does not hold the flags of two ranks.
-    const std::size_t left = bench.context.heap_capacity() - bench.context.heap_used();
-    auto filler = bench.context.empty<char*>("filler", left - 256);
+    const std::size_t left = bench.heap_capacity() - bench.heap_used();
+    auto filler = bench.reserve(left - 256);
     bench.prepare(problem, {});
     expect_failure([&] { bench.call(problem, {}); }, problem, {ErrorCode::out_of_memory},
                    {"symmetric heap", "heap_size"});
-    filler = {};
-    bench.context.barrier();
+    filler.reset();
+    bench.barrier();
     expect_usable();
   }
 }
 
 /// Local memory for the workspace cannot be had on one rank or all.
-TEST_F(MatmulErrors, MemoryExhausted) {
-  const Problem problem{Element::f64, FusedOperation::matmul_all_reduce, 3, 4, 1};
+ERROR_TEST(MemoryExhausted) {
+  // On a GPU only the copies of A's shards depend on K.
+  const Problem problem{
+      Element::f64,
+      bench.on_gpu() ? FusedOperation::all_gather_matmul : FusedOperation::matmul_all_reduce, 3, 4,
+      1};
   bench.prepare(problem, {});
   // One element, repeated more often than could be packed into the whole address space.
   bench.a.cols = bench.b.rows = std::int64_t(1) << 46;
+  if (bench.on_gpu()) {
+    bench.a.cols = std::int64_t(1) << 40;
+    bench.b.rows = bench.a.cols * bench.ranks();
+  }
   bench.a.col_stride = bench.b.row_stride = 0;
   expect_failure([&] { bench.call(problem, {}); }, problem, {ErrorCode::out_of_memory},
                  {"no memory for a workspace", "bytes"});
@@ -394,8 +423,8 @@ TEST_F(MatmulErrors, MemoryExhausted) {
 
 /// A rank that fails on its own instead of calling: the others give up at the deadline, and all go
 /// on.
-TEST(MatmulDeadline, OneRankDoesNotCome) {
-  FusedBench bench(std::size_t(1) << 16, 0.5);
+FUSED_TEST(MatmulDeadline, OneRankDoesNotCome) {
+  FusedBench bench(backend, std::size_t(1) << 16, 0.5);
   if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
   for (const FusedOperation operation :
        {FusedOperation::matmul_all_reduce, FusedOperation::all_gather_matmul}) {
@@ -403,7 +432,7 @@ TEST(MatmulDeadline, OneRankDoesNotCome) {
     for (const bool prepared : {true, false}) {
       Way way;
       if (prepared) way.workspace = bench.run(problem, way);
-      bench.context.barrier();
+      bench.barrier();
       const auto start = std::chrono::steady_clock::now();
       const auto seconds = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -411,9 +440,9 @@ TEST(MatmulDeadline, OneRankDoesNotCome) {
       bench.prepare(problem, way);
       if (bench.rank() == 0) {
         // Hears of it in its next collective call, which does not take the others' place.
-        while (*bench.context.runtime().abort_word() == 0 && seconds() < 10.0) usleep(1000);
+        while (*bench.runtime().abort_word() == 0 && seconds() < 10.0) usleep(1000);
         ::Test::expect_error(
-            ErrorCode::timeout, [&] { bench.context.barrier(); }, "rank 0");
+            ErrorCode::timeout, [&] { bench.barrier(); }, "rank 0");
       } else {
         ::Test::expect_error(
             ErrorCode::timeout, [&] { bench.call(problem, way); }, "rank 0");

@@ -3,7 +3,9 @@
 
 // Fused operations on operands of any layout, padding and place, different on every rank.
 
+#include <DeviceTesting.hpp>
 #include <FusedBench.hpp>
+#include <cmath>
 #include <fused/KokkosIris_Matmul.hpp>
 
 namespace {
@@ -23,11 +25,11 @@ Way mixture(const FusedBench& bench, int number) {
   return way;
 }
 
-TEST(MatmulLayouts, MixturesWithPoisonedPadding) {
-  FusedBench bench;
+FUSED_TEST(MatmulLayouts, MixturesWithPoisonedPadding) {
+  FusedBench bench(backend);
   int number = 0;
   for (const FusedOperation operation : all_operations) {
-    for (const TileEngine engine : all_engines) {
+    for (const TileEngine engine : bench.engines()) {
       for (int i = 0; i < 12; ++i, ++number) {
         Problem problem{all_elements[number % 4], operation, 19 + number % 3, 17 + number % 5, 21};
         problem.bias = number % 2 == 0 ? BiasAxis::rows : BiasAxis::cols;
@@ -35,7 +37,8 @@ TEST(MatmulLayouts, MixturesWithPoisonedPadding) {
         Way way = mixture(bench, number);
         way.config = {.engine = engine};
         if (number % 2 == 0) way.config = {engine, 8, 16, 0};
-        if (number % 3 == 0 && has(problem.element, Space::parallel)) way.space = Space::parallel;
+        if (number % 3 == 0 && bench.has(problem.element, Space::parallel))
+          way.space = Space::parallel;
         bench.run(problem, way, ", mixture " + std::to_string(number));
         if (operation == FusedOperation::matmul_all_reduce) bench.agreed_hash();
       }
@@ -44,11 +47,11 @@ TEST(MatmulLayouts, MixturesWithPoisonedPadding) {
 }
 
 /// One row or column: the stride along the other dimension means nothing, and may be anything.
-TEST(MatmulLayouts, SingleRowsAndColumns) {
-  FusedBench bench;
+FUSED_TEST(MatmulLayouts, SingleRowsAndColumns) {
+  FusedBench bench(backend);
   int number = 0;
   for (const FusedOperation operation : all_operations) {
-    for (const TileEngine engine : all_engines) {
+    for (const TileEngine engine : bench.engines()) {
       for (int i = 0; i < layout_count; ++i) {
         for (const bool row : {true, false}) {
           Problem problem{i % 2 == 0 ? Element::f64 : Element::f32, operation, row ? 1 : 23,
@@ -67,9 +70,9 @@ TEST(MatmulLayouts, SingleRowsAndColumns) {
 }
 
 /// Operands that repeat elements (stride 0) are read like any others.
-TEST(MatmulLayouts, BroadcastOperands) {
-  FusedBench bench;
-  for (const TileEngine engine : all_engines) {
+FUSED_TEST(MatmulLayouts, BroadcastOperands) {
+  FusedBench bench(backend);
+  for (const TileEngine engine : bench.engines()) {
     Problem problem{Element::f32, FusedOperation::matmul_all_gather, 9, 11, 6};
     Way way;
     way.config = {.engine = engine};
@@ -94,119 +97,150 @@ TEST(MatmulLayouts, BroadcastOperands) {
 
 /// Views as users have them: LayoutLeft and LayoutRight, made by the context or not, subviews,
 /// const, the forms without an instance, bias deduced and named.
+template <class ExecutionSpace>
 class MatmulViews : public testing::Test {
- protected:
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  template <class Layout>
+  using Matrix = Kokkos::View<double**, Layout, Memory>;
+  using Vector = Kokkos::View<double*, Memory>;
+
   static constexpr std::size_t m = 14;
   static constexpr std::size_t n = 10;  // of one rank's part
   static constexpr std::size_t k = 12;
 
-  KokkosIris::Context<Kokkos::HostSpace> context = ::Test::make_context();
+  KokkosIris::Context<Memory> context = ::Test::make_context<ExecutionSpace>();
   const std::size_t ranks = static_cast<std::size_t>(context.size());
   const std::size_t rank = static_cast<std::size_t>(context.rank());
 
   template <class View>
   View randomized(View view, int purpose) const {
-    ::Test::random_fill(view, ::Test::stream(context.rank(), purpose));
+    ::Test::random_fill_anywhere(view, ::Test::stream(context.rank(), purpose));
     return view;
   }
   /// Element (i, j) of rank q's operand of `cols` columns.
   static double value(std::size_t q, int purpose, std::size_t cols, std::size_t i, std::size_t j) {
     return ::Test::random_value<double>(::Test::stream(static_cast<int>(q), purpose), i * cols + j);
   }
+  /// Element i of rank q's bias.
+  static double bias_value(std::size_t q, std::size_t i) { return value(q, 3, 1, i, 0); }
   /// Element (i, j) of rank q's A B + bias.
   static double product(std::size_t q, std::size_t columns, std::size_t i, std::size_t j) {
-    double sum = ::Test::random_value<double>(::Test::stream(static_cast<int>(q), 3), i);
+    double sum = bias_value(q, i);
     for (std::size_t l = 0; l < k; ++l) sum += value(q, 1, k, i, l) * value(q, 2, columns, l, j);
     return sum;
   }
   template <class View, class Expected>
-  static void expect_matrix(const View& c, const Expected& expected) {
-    for (std::size_t i = 0; i < c.extent(0); ++i) {
-      for (std::size_t j = 0; j < c.extent(1); ++j) {
+  static void expect_matrix(const View& view, const Expected& expected) {
+    const auto c = ::Test::staged(view);
+    for (std::size_t i = 0; i < view.extent(0); ++i) {
+      for (std::size_t j = 0; j < view.extent(1); ++j) {
         ASSERT_NEAR(c(i, j), expected(i, j), 1e-12) << "at " << i << ", " << j;
       }
     }
   }
 };
+TYPED_TEST_SUITE(MatmulViews, ::Test::HeapSpaces, ::Test::ExecutionSpaceNames);
 
-template <class Layout>
-using Matrix = Kokkos::View<double**, Layout, Kokkos::HostSpace>;
-
-TEST_F(MatmulViews, AllReduceIntoLayoutLeft) {
-  const auto c = context.full<double**, Kokkos::LayoutLeft>("c", std::nan(""), m, n * ranks);
-  const Matrix<Kokkos::LayoutRight> a = randomized(Matrix<Kokkos::LayoutRight>("a", m, k), 1);
-  const auto b = randomized(Matrix<Kokkos::LayoutLeft>("b", k, n * ranks), 2);
-  const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", m), 3);
-  const Kokkos::View<const double**, Kokkos::LayoutRight, Kokkos::HostSpace> a_const = a;
+DEVICE_TYPED_TEST(MatmulViews, AllReduceIntoLayoutLeft) {
+  using Self = MatmulViews<TypeParam>;
+  using Right = typename Self::template Matrix<Kokkos::LayoutRight>;
+  using Left = typename Self::template Matrix<Kokkos::LayoutLeft>;
+  const std::size_t columns = Self::n * self.ranks;
+  const auto c =
+      self.context.template full<double**, Kokkos::LayoutLeft>("c", std::nan(""), Self::m, columns);
+  const Right a = self.randomized(Right("a", Self::m, Self::k), 1);
+  const auto b = self.randomized(Left("b", Self::k, columns), 2);
+  const auto bias = self.randomized(typename Self::Vector("bias", Self::m), 3);
+  const Kokkos::View<const double**, Kokkos::LayoutRight, typename Self::Memory> a_const = a;
   const auto workspace =
-      matmul_all_reduce(context, c, a_const, b, {.bias = KokkosIris::rows(bias)});
+      matmul_all_reduce(self.context, c, a_const, b, {.bias = KokkosIris::rows(bias)});
   EXPECT_EQ(workspace.operation(), "matmul_all_reduce");
-  expect_matrix(c, [&](std::size_t i, std::size_t j) {
+  self.expect_matrix(c, [&](std::size_t i, std::size_t j) {
     double sum = 0.0;
-    for (std::size_t q = 0; q < ranks; ++q) sum += product(q, n * ranks, i, j);
+    for (std::size_t q = 0; q < self.ranks; ++q) sum += Self::product(q, columns, i, j);
     return sum;
   });
 }
 
-TEST_F(MatmulViews, ReduceScatterIntoSubview) {
-  const Matrix<Kokkos::LayoutRight> large("c", m + 4, n + 5);
-  ::Test::poison_fill(large);
+DEVICE_TYPED_TEST(MatmulViews, ReduceScatterIntoSubview) {
+  using Self = MatmulViews<TypeParam>;
+  constexpr std::size_t m = Self::m, n = Self::n, k = Self::k;
+  const std::size_t columns = n * self.ranks;
+  const typename Self::template Matrix<Kokkos::LayoutRight> large("c", m + 4, n + 5);
+  ::Test::poison_fill_anywhere(large);
   const auto c = Kokkos::subview(large, std::pair(2, int(2 + m)), std::pair(3, int(3 + n)));
-  const auto a = randomized(context.zeros<double**, Kokkos::LayoutLeft>("a", m, k), 1);
-  const auto b = randomized(context.zeros<double**, Kokkos::LayoutRight>("b", k, n * ranks), 2);
-  const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", m), 3);
-  matmul_reduce_scatter(context, c, a, b, {.bias = bias});
-  expect_matrix(c, [&](std::size_t i, std::size_t j) {
+  const auto a =
+      self.randomized(self.context.template zeros<double**, Kokkos::LayoutLeft>("a", m, k), 1);
+  const auto b = self.randomized(
+      self.context.template zeros<double**, Kokkos::LayoutRight>("b", k, columns), 2);
+  const auto bias = self.randomized(typename Self::Vector("bias", m), 3);
+  matmul_reduce_scatter(self.context, c, a, b, {.bias = bias});
+  self.expect_matrix(c, [&](std::size_t i, std::size_t j) {
     double sum = 0.0;
-    for (std::size_t q = 0; q < ranks; ++q) sum += product(q, n * ranks, i, rank * n + j);
+    for (std::size_t q = 0; q < self.ranks; ++q) {
+      sum += Self::product(q, columns, i, self.rank * n + j);
+    }
     return sum;
   });
+  const auto everything = ::Test::staged(large);
   for (std::size_t i = 0; i < large.extent(0); ++i) {
     for (std::size_t j = 0; j < large.extent(1); ++j) {
       const bool inside = i >= 2 && i < 2 + m && j >= 3 && j < 3 + n;
-      EXPECT_EQ(std::isnan(large(i, j)), !inside);
+      EXPECT_EQ(std::isnan(everything(i, j)), !inside);
     }
   }
 }
 
-TEST_F(MatmulViews, GatherMatmulFromSubviewsAtOtherPlaces) {
-  const auto c = Matrix<Kokkos::LayoutLeft>("c", m, n);
-  const auto large =
-      context.full<double**, Kokkos::LayoutRight>("a", std::nan(""), m + 6, k + 2 * ranks);
+DEVICE_TYPED_TEST(MatmulViews, GatherMatmulFromSubviewsAtOtherPlaces) {
+  using Self = MatmulViews<TypeParam>;
+  constexpr std::size_t m = Self::m, n = Self::n, k = Self::k;
+  const std::size_t ranks = self.ranks, rank = self.rank;
+  const typename Self::template Matrix<Kokkos::LayoutLeft> c("c", m, n);
+  const auto large = self.context.template full<double**, Kokkos::LayoutRight>(
+      "a", std::nan(""), m + 6, k + 2 * ranks);
   // Each rank's shard lies elsewhere in its part of the symmetric view.
   const auto a = Kokkos::subview(large.view(), std::pair(rank % 6, rank % 6 + m),
                                  std::pair(2 * rank, 2 * rank + k));
-  randomized(a, 1);
-  const auto b = randomized(Matrix<Kokkos::LayoutRight>("b", ranks * k, n), 2);
-  const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", n), 3);
-  all_gather_matmul(context, c, a, b, {.bias = KokkosIris::cols(bias)});
-  expect_matrix(c, [&](std::size_t i, std::size_t j) {
-    double sum = bias(j);
+  self.randomized(a, 1);
+  const auto b =
+      self.randomized(typename Self::template Matrix<Kokkos::LayoutRight>("b", ranks * k, n), 2);
+  const auto bias = self.randomized(typename Self::Vector("bias", n), 3);
+  all_gather_matmul(self.context, c, a, b, {.bias = KokkosIris::cols(bias)});
+  self.expect_matrix(c, [&](std::size_t i, std::size_t j) {
+    double sum = Self::bias_value(rank, j);
     for (std::size_t q = 0; q < ranks; ++q) {
-      for (std::size_t l = 0; l < k; ++l) sum += value(q, 1, k, i, l) * b(q * k + l, j);
+      for (std::size_t l = 0; l < k; ++l) {
+        sum += Self::value(q, 1, k, i, l) * Self::value(rank, 2, n, q * k + l, j);
+      }
     }
     return sum;
   });
 }
 
-TEST_F(MatmulViews, MatmulGatherIntoSubviewsOfOtherStrides) {
-  const auto large = context.full<double***, Kokkos::LayoutRight>("c", std::nan(""), m * ranks,
-                                                                  n + 3, std::size_t(2));
+DEVICE_TYPED_TEST(MatmulViews, MatmulGatherIntoSubviewsOfOtherStrides) {
+  using Self = MatmulViews<TypeParam>;
+  constexpr std::size_t m = Self::m, n = Self::n, k = Self::k;
+  const std::size_t ranks = self.ranks, rank = self.rank;
+  const auto large = self.context.template full<double***, Kokkos::LayoutRight>(
+      "c", std::nan(""), m * ranks, n + 3, std::size_t(2));
   const auto c =
       Kokkos::subview(large.view(), Kokkos::ALL, std::pair(rank % 3, rank % 3 + n), rank % 2);
-  const auto a = randomized(Matrix<Kokkos::LayoutLeft>("a", m, k), 1);
-  const auto b = randomized(Matrix<Kokkos::LayoutRight>("b", k, n), 2);
-  const auto bias = randomized(Kokkos::View<double*, Kokkos::HostSpace>("bias", m), 3);
-  const Kokkos::DefaultHostExecutionSpace exec;
-  matmul_all_gather(exec, context, c, a, b, {.bias = bias, .async_op = true});
+  const auto a = self.randomized(typename Self::template Matrix<Kokkos::LayoutLeft>("a", m, k), 1);
+  const auto b = self.randomized(typename Self::template Matrix<Kokkos::LayoutRight>("b", k, n), 2);
+  const auto bias = self.randomized(typename Self::Vector("bias", m), 3);
+  const TypeParam exec;
+  matmul_all_gather(exec, self.context, c, a, b, {.bias = bias, .async_op = true});
   exec.fence();
-  expect_matrix(c, [&](std::size_t i, std::size_t j) { return product(i / m, n, i % m, j); });
+  self.expect_matrix(
+      c, [&](std::size_t i, std::size_t j) { return Self::product(i / m, n, i % m, j); });
+  const auto everything = ::Test::staged(large.view());
   std::size_t written = 0;
   for (std::size_t i = 0; i < ::Test::count(large); ++i) {
-    written += std::isnan(::Test::element(large, i)) ? 0 : 1;
+    written += std::isnan(::Test::element(everything.view(), i)) ? 0 : 1;
   }
   EXPECT_EQ(written, m * ranks * n);
-  context.barrier();
+  self.context.barrier();
 }
 
 }  // namespace

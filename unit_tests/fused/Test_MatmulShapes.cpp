@@ -37,7 +37,7 @@ void run(FusedBench& bench, const Extents& e, FusedOperation operation, Element 
   way.async_op = number % 5 == 0;
   way.offset = (bench.rank() * 5 + static_cast<int>(number)) % 16;
   // Not where two threads of each of many ranks share few cores.
-  if (number % 2 == 0 && has(element, Space::parallel) && bench.ranks() <= 5) {
+  if (number % 2 == 0 && bench.has(element, Space::parallel) && bench.ranks() <= 5) {
     way.space = Space::parallel;
   }
   bench.run(problem, way, ", case " + std::to_string(number));
@@ -60,8 +60,8 @@ unsigned some(const FusedBench& bench) {
   return bench.ranks() <= 2 ? 6 : bench.ranks() == 3 ? 3 : bench.ranks() == 4 ? 2 : 1;
 }
 
-TEST(MatmulShapes, OneDimensionAtATime) {
-  FusedBench bench;
+FUSED_TEST(MatmulShapes, OneDimensionAtATime) {
+  FusedBench bench(backend);
   unsigned number = 0;
   for (const std::int64_t extent : {0, 1, 17, 65, 2, 7, 31, 33, 63, 97, 129}) {
     if (bench.ranks() > 4 && extent == 2) return;
@@ -71,8 +71,8 @@ TEST(MatmulShapes, OneDimensionAtATime) {
   }
 }
 
-TEST(MatmulShapes, SeveralDimensionsAtOnce) {
-  FusedBench bench(std::size_t(4) << 20);
+FUSED_TEST(MatmulShapes, SeveralDimensionsAtOnce) {
+  FusedBench bench(backend, std::size_t(4) << 20);
   unsigned number = 100;
   for (const Extents& extents :
        {Extents{0, 0, 0}, Extents{1, 1, 1}, Extents{1, 1, 0}, Extents{0, 1, 1}, Extents{1, 0, 1},
@@ -86,11 +86,11 @@ TEST(MatmulShapes, SeveralDimensionsAtOnce) {
   }
 }
 
-TEST(MatmulShapes, EveryEngineAndType) {
-  FusedBench bench;
+FUSED_TEST(MatmulShapes, EveryEngineAndType) {
+  FusedBench bench(backend);
   unsigned number = 1000;
   for (const FusedOperation operation : all_operations) {
-    for (const TileEngine engine : all_engines) {
+    for (const TileEngine engine : bench.engines()) {
       for (const Element element : all_elements) {
         ++number;
         if (bench.ranks() > 4 && number % 3 != 0) continue;
@@ -102,8 +102,8 @@ TEST(MatmulShapes, EveryEngineAndType) {
 
 /// The first owners' chunks are one column wider than a number of whole blocks, so that they have a
 /// block more than the others', and staging is used many times.
-TEST(MatmulShapes, ChunksOfDifferentNumbersOfBlocks) {
-  FusedBench bench;
+FUSED_TEST(MatmulShapes, ChunksOfDifferentNumbersOfBlocks) {
+  FusedBench bench(backend);
   unsigned number = 2000;
   for (const int width : {16, 32, 48, 64}) {
     for (const std::int64_t blocks : {1, 2}) {
@@ -121,10 +121,10 @@ TEST(MatmulShapes, ChunksOfDifferentNumbersOfBlocks) {
 }
 
 /// Fewer columns than ranks: some own nothing.
-TEST(MatmulShapes, FewerColumnsThanRanks) {
-  FusedBench bench;
+FUSED_TEST(MatmulShapes, FewerColumnsThanRanks) {
+  FusedBench bench(backend);
   for (std::int64_t n = 1; n < bench.ranks() + 2; ++n) {
-    for (const TileEngine engine : all_engines) {
+    for (const TileEngine engine : bench.engines()) {
       Problem problem{Element::f64, FusedOperation::matmul_all_reduce, 70, n, 5};
       problem.bias = BiasAxis::cols;
       problem.seed = static_cast<std::uint64_t>(n);

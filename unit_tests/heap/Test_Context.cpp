@@ -3,7 +3,7 @@
 
 // Which contexts can be made, and that nothing of them stays behind.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,20 +14,21 @@
 namespace {
 
 using KokkosIris::ErrorCode;
-using Context = KokkosIris::Context<Kokkos::HostSpace>;
 
 constexpr std::size_t MiB = std::size_t(1) << 20;
 
 /// Each rank tells its neighbour its name; checks that all of them are who they say.
+template <class Context>
 void expect_working(Context& context, int name) {
   const int next = (context.rank() + 1) % context.size();
-  const auto names = context.zeros<int*>("names", 2);
-  names.peer(next)(0) = name;
-  names.peer(next)(1) = context.rank();
+  const auto names = context.template zeros<int*>("names", 2);
+  ::Test::set_at(names.peer(next), name, 0);
+  ::Test::set_at(names.peer(next), context.rank(), 1);
   context.barrier();
-  EXPECT_EQ(names(1), (context.rank() + context.size() - 1) % context.size());
+  const int previous = ::Test::get_at(names, 1);
+  ASSERT_EQ(previous, (context.rank() + context.size() - 1) % context.size());
   const auto all = context.runtime().agree("names", name);
-  EXPECT_EQ(names(0), all[static_cast<std::size_t>(names(1))]);
+  EXPECT_EQ(::Test::get_at(names, 0), all[static_cast<std::size_t>(previous)]);
   EXPECT_EQ(all[static_cast<std::size_t>(context.rank())], name);
 }
 
@@ -44,8 +45,21 @@ std::size_t count_entries(const char* folder) {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-TEST(Context, World) {
-  auto context = ::Test::make_context();
+template <class ExecutionSpace>
+class Context : public testing::Test {
+ public:
+  using type = KokkosIris::Context<typename ExecutionSpace::memory_space>;
+  /// Mappings of heaps of this process that /proc shows: memory of a GPU is not among them.
+  static std::size_t heap_mappings() { return count_mappings("memfd:KokkosIris::heap"); }
+  static std::size_t expected_heap_mappings(int ranks) {
+    return KokkosIris::Impl::is_gpu_space_v<ExecutionSpace> ? 0 : static_cast<std::size_t>(ranks);
+  }
+};
+TYPED_TEST_SUITE(Context, ::Test::HeapSpaces, ::Test::ExecutionSpaceNames);
+
+TYPED_TEST(Context, World) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
+  auto context = ::Test::make_context<TypeParam>();
   EXPECT_EQ(context.rank(), ::Test::world_rank());
   EXPECT_EQ(context.size(), ::Test::world_size());
   EXPECT_EQ(context.device().rank(), context.rank());
@@ -55,14 +69,16 @@ TEST(Context, World) {
   expect_working(context, 100 + context.rank());
 }
 
-TEST(Context, Self) {
+TYPED_TEST(Context, Self) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   Context context(MPI_COMM_SELF, {.heap_size = MiB});
   EXPECT_EQ(context.rank(), 0);
   EXPECT_EQ(context.size(), 1);
   expect_working(context, ::Test::world_rank());
 }
 
-TEST(Context, ReversedRanks) {
+TYPED_TEST(Context, ReversedRanks) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const int rank = ::Test::world_rank();
   MPI_Comm reversed = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
@@ -73,7 +89,8 @@ TEST(Context, ReversedRanks) {
   expect_working(*context, rank);
 }
 
-TEST(Context, GroupsSideBySide) {
+TYPED_TEST(Context, GroupsSideBySide) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const int rank = ::Test::world_rank();
   MPI_Comm group = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
@@ -83,7 +100,8 @@ TEST(Context, GroupsSideBySide) {
   MPI_Comm_free(&group);
 }
 
-TEST(Context, SubgroupLeavesTheOthersAlone) {
+TYPED_TEST(Context, SubgroupLeavesTheOthersAlone) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const int rank = ::Test::world_rank();
   MPI_Comm group = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 0, rank, &group);
@@ -97,7 +115,8 @@ TEST(Context, SubgroupLeavesTheOthersAlone) {
   }
 }
 
-TEST(Context, Intercommunicator) {
+TYPED_TEST(Context, Intercommunicator) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const int rank = ::Test::world_rank();
   if (::Test::world_size() < 2) GTEST_SKIP() << "needs two ranks";
   MPI_Comm half = MPI_COMM_NULL;
@@ -110,7 +129,8 @@ TEST(Context, Intercommunicator) {
   MPI_Comm_free(&half);
 }
 
-TEST(Context, SeveralAtOnce) {
+TYPED_TEST(Context, SeveralAtOnce) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
   std::vector<Context> contexts;
@@ -118,55 +138,59 @@ TEST(Context, SeveralAtOnce) {
     contexts.emplace_back(i % 2 == 0 ? MPI_COMM_WORLD : duplicate,
                           KokkosIris::ContextOptions{.heap_size = MiB * std::size_t(i + 1)});
   }
-  std::vector<decltype(contexts[0].zeros<int*>("x", 1))> views;
+  std::vector<decltype(contexts[0].template zeros<int*>("x", 1))> views;
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(contexts[i].heap_capacity(), MiB * (i + 1));
-    views.push_back(contexts[i].full<int*>("x", int(i), 100));
+    views.push_back(contexts[i].template full<int*>("x", int(i), 100));
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(views[i](99), int(i));
+    EXPECT_EQ(::Test::get_at(views[i], 99), int(i));
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(contexts[j].is_symmetric(views[i]), i == j);
     expect_working(contexts[i], ::Test::world_rank() * int(i + 1));
   }
   MPI_Comm_free(&duplicate);
 }
 
-TEST(Context, Moved) {
-  auto first = ::Test::make_context();
-  auto view = first.full<int>("x", 5 + first.rank());
+TYPED_TEST(Context, Moved) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
+  auto first = ::Test::make_context<TypeParam>();
+  auto view = first.template full<int>("x", 5 + first.rank());
   Context second(std::move(first));
   expect_working(second, second.rank());
   EXPECT_TRUE(second.is_symmetric(view));
   ::Test::expect_error(
       ErrorCode::misuse, [&] { first.barrier(); }, "moved from");
   ::Test::expect_error(
-      ErrorCode::misuse, [&] { first.zeros<int*>("y", 3); }, "moved from");
+      ErrorCode::misuse, [&] { first.template zeros<int*>("y", 3); }, "moved from");
   ::Test::expect_error(
       ErrorCode::misuse, [&] { first.rank(); }, "moved from");
-  auto third = ::Test::make_context();
+  auto third = ::Test::make_context<TypeParam>();
   third = std::move(second);
   expect_working(third, third.rank());
-  EXPECT_EQ(view.peer((third.rank() + 1) % third.size())(), 5 + (third.rank() + 1) % third.size());
+  EXPECT_EQ(::Test::get_at(view.peer((third.rank() + 1) % third.size())),
+            5 + (third.rank() + 1) % third.size());
   third.barrier();
 }
 
-TEST(Context, ViewsOutliveIt) {
+TYPED_TEST(Context, ViewsOutliveIt) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   std::optional<Context> context(std::in_place, MPI_COMM_WORLD,
                                  KokkosIris::ContextOptions{.heap_size = MiB});
-  auto view = context->full<double*>("x", 1.0 + context->rank(), 1000);
+  auto view = context->template full<double*>("x", 1.0 + context->rank(), 1000);
   const int next = (context->rank() + 1) % context->size();
   auto theirs = view.peer(next);
   context.reset();
-  EXPECT_EQ(count_mappings("memfd:KokkosIris::heap"), std::size_t(::Test::world_size()));
+  EXPECT_EQ(this->heap_mappings(), this->expected_heap_mappings(::Test::world_size()));
   MPI_Barrier(MPI_COMM_WORLD);
-  EXPECT_EQ(view(999), 1.0 + ::Test::world_rank());
-  EXPECT_EQ(theirs(999), 1.0 + next);
+  EXPECT_EQ(::Test::get_at(view, 999), 1.0 + ::Test::world_rank());
+  EXPECT_EQ(::Test::get_at(theirs, 999), 1.0 + next);
   MPI_Barrier(MPI_COMM_WORLD);
   view = {};
   EXPECT_EQ(count_mappings("memfd:KokkosIris"), 0u);
 }
 
-TEST(Context, RefusesBadOptions) {
+TYPED_TEST(Context, RefusesBadOptions) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   ::Test::expect_error(
       ErrorCode::invalid_argument,
       [] { Context context(MPI_COMM_WORLD, {.copy_engine_entries = 1000}); }, "1000",
@@ -191,34 +215,36 @@ TEST(Context, RefusesBadOptions) {
       ::Test::world_rank());
 }
 
-TEST(Context, HeapLargerThanFourGiB) {
+TYPED_TEST(Context, HeapLargerThanFourGiB) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   constexpr std::size_t GiB = std::size_t(1) << 30;
   Context context(MPI_COMM_WORLD, {.heap_size = 7 * GiB});
   EXPECT_EQ(context.heap_capacity(), 7 * GiB);
-  const auto large = context.empty<unsigned char*>("large", 6 * GiB + 123);
-  const auto behind = context.empty<int*>("behind", 10);
+  const auto large = context.template empty<unsigned char*>("large", 6 * GiB + 123);
+  const auto behind = context.template empty<int*>("behind", 10);
   const int next = (context.rank() + 1) % context.size();
   const int previous = (context.rank() + context.size() - 1) % context.size();
   const std::size_t last = large.extent(0) - 1;
   EXPECT_EQ(last, 6 * GiB + 122);
-  large(last - 1) = static_cast<unsigned char>(context.rank() + 1);
-  large.peer(next)(last) = static_cast<unsigned char>(context.rank() + 101);
+  ::Test::set_at(large, static_cast<unsigned char>(context.rank() + 1), last - 1);
+  ::Test::set_at(large.peer(next), static_cast<unsigned char>(context.rank() + 101), last);
   const auto their_tail =
       peer(context.device(), Kokkos::subview(large, std::pair(last - 9, last)), next);
-  their_tail(0) = static_cast<unsigned char>(context.rank() + 51);
-  behind.peer(next)(9) = context.rank() + 1;
+  ::Test::set_at(their_tail, static_cast<unsigned char>(context.rank() + 51), 0);
+  ::Test::set_at(behind.peer(next), context.rank() + 1, 9);
   context.barrier();
-  EXPECT_EQ(large(last - 1), context.rank() + 1);
-  EXPECT_EQ(large(last), previous + 101);
-  EXPECT_EQ(large(last - 9), previous + 51);
-  EXPECT_EQ(behind(9), previous + 1);
-  EXPECT_EQ(large.peer(next)(last - 1), next + 1);
-  EXPECT_GT(reinterpret_cast<unsigned char*>(behind.data()), &large(last));
+  EXPECT_EQ(::Test::get_at(large, last - 1), context.rank() + 1);
+  EXPECT_EQ(::Test::get_at(large, last), previous + 101);
+  EXPECT_EQ(::Test::get_at(large, last - 9), previous + 51);
+  EXPECT_EQ(::Test::get_at(behind, 9), previous + 1);
+  EXPECT_EQ(::Test::get_at(large.peer(next), last - 1), next + 1);
+  EXPECT_GT(reinterpret_cast<unsigned char*>(behind.data()), large.data() + last);
   // Nothing between was touched, so hardly any memory is used. (A rank's pages: 4 KiB each.)
   EXPECT_EQ(context.heap_used(), 6 * GiB + 256 + 256) << "blocks are multiples of 256 bytes";
 }
 
-TEST(Context, AbsurdHeapIsAnErrorOnAllRanks) {
+TYPED_TEST(Context, AbsurdHeapIsAnErrorOnAllRanks) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   // More than the address space of most systems, less than the library's own limit.
   try {
     Context context(MPI_COMM_WORLD, {.heap_size = std::size_t(1) << 46});
@@ -248,28 +274,30 @@ std::set<std::string> shared_names() {
   return names;
 }
 
-TEST(Context, MakesNoFiles) {
+TYPED_TEST(Context, MakesNoFiles) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const auto before = shared_names();
   const std::size_t mapped_shm = count_mappings("/dev/shm/");
   const std::size_t mapped_tmp = count_mappings("/tmp/");
   {
-    auto context = ::Test::make_context();
-    const auto view = context.ones<double*>("x", 1000);
+    auto context = ::Test::make_context<TypeParam>();
+    const auto view = context.template ones<double*>("x", 1000);
     EXPECT_EQ(shared_names(), before);
     EXPECT_EQ(count_mappings("/dev/shm/"), mapped_shm);
     EXPECT_EQ(count_mappings("/tmp/"), mapped_tmp);
-    EXPECT_EQ(count_mappings("memfd:KokkosIris::heap"), std::size_t(context.size()));
+    EXPECT_EQ(this->heap_mappings(), this->expected_heap_mappings(context.size()));
     EXPECT_EQ(count_mappings("memfd:KokkosIris::control"), std::size_t(context.size()));
   }
   EXPECT_EQ(shared_names(), before);
   EXPECT_EQ(count_mappings("memfd:KokkosIris"), 0u);
 }
 
-TEST(Context, ManyOneAfterAnotherLeaveNothing) {
+TYPED_TEST(Context, ManyOneAfterAnotherLeaveNothing) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const auto one = [] {
     Context context(MPI_COMM_WORLD, {.heap_size = MiB});
-    const auto view = context.full<int>("x", context.rank());
-    ASSERT_EQ(view.peer((context.rank() + 1) % context.size())(),
+    const auto view = context.template full<int>("x", context.rank());
+    ASSERT_EQ(::Test::get_at(view.peer((context.rank() + 1) % context.size())),
               (context.rank() + 1) % context.size());
     context.barrier();
   };
@@ -285,7 +313,8 @@ TEST(Context, ManyOneAfterAnotherLeaveNothing) {
   EXPECT_LT(count_mappings(""), mappings + 50);
 }
 
-TEST(Context, FailedConstructionLeavesNothing) {
+TYPED_TEST(Context, FailedConstructionLeavesNothing) {
+  using Context [[maybe_unused]] = typename TestFixture::type;
   const auto one = [] {
     EXPECT_THROW(Context(MPI_COMM_WORLD, {.copy_engine_entries = 3}), KokkosIris::Error);
   };

@@ -3,7 +3,7 @@
 
 // Symmetric views as what they are: stock Views, here and of the memory of other ranks.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -11,21 +11,29 @@
 namespace {
 
 using KokkosIris::ErrorCode;
-using Context = KokkosIris::Context<Kokkos::HostSpace>;
 
 template <class ExecutionSpace>
 class SymmetricView : public testing::Test {
- protected:
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using Context = KokkosIris::Context<memory_space>;
   using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   Context m_context = ::Test::make_context<ExecutionSpace>();
   int next() const { return (m_context.rank() + 1) % m_context.size(); }
   int previous() const { return (m_context.rank() + m_context.size() - 1) % m_context.size(); }
 
+  template <class DataType, class... Properties>
+  static Kokkos::View<DataType, Properties...> stock(
+      const Kokkos::View<DataType, Properties...>& view) {
+    return view;
+  }
   template <class A, class B>
   void expect_equal(const A& a, const B& b) {
     ASSERT_EQ(::Test::count(a), ::Test::count(b));
+    const auto host_a = ::Test::staged(stock(a));
+    const auto host_b = ::Test::staged(stock(b));
     for (std::size_t i = 0; i < ::Test::count(a); ++i) {
-      ASSERT_EQ(::Test::element(a, i), ::Test::element(b, i)) << i;
+      ASSERT_EQ(::Test::element(host_a.view(), i), ::Test::element(host_b.view(), i)) << i;
     }
   }
 
@@ -48,112 +56,127 @@ class SymmetricView : public testing::Test {
     return matrix;
   }
 };
-TYPED_TEST_SUITE(SymmetricView, ::Test::ExecutionSpaces, ::Test::ExecutionSpaceNames);
+TYPED_TEST_SUITE(SymmetricView, ::Test::AllExecutionSpaces, ::Test::ExecutionSpaceNames);
 
-TYPED_TEST(SymmetricView, PeerInKernels) {
+DEVICE_TYPED_TEST(SymmetricView, PeerInKernels) {
   using Policy = Kokkos::RangePolicy<TypeParam>;
-  const auto a = this->m_context.template full<long*>("a", -1, 1000);
-  const auto theirs_outside = a.peer(this->next());
-  static_assert(
-      std::is_same_v<typename decltype(theirs_outside)::traits::memory_space, Kokkos::HostSpace>);
+  const auto a = self.m_context.template full<long*>("a", -1, 1000);
+  const auto theirs_outside = a.peer(self.next());
+  static_assert(std::is_same_v<typename decltype(theirs_outside)::traits::memory_space,
+                               typename TypeParam::memory_space>);
   static_assert(decltype(theirs_outside)::memory_traits::is_unmanaged);
-  const int next = this->next();
-  const int rank = this->m_context.rank();
+  const int next = self.next();
+  const int rank = self.m_context.rank();
   Kokkos::parallel_for(
       "neighbour", Policy(0, 500), KOKKOS_LAMBDA(int i) {
         const auto theirs = a.peer(next);
         theirs(2 * i) = 1000 * rank + i;
         theirs_outside(2 * i + 1) = -1000 * rank - i;
       });
-  this->m_context.barrier(TypeParam());
+  self.m_context.barrier(TypeParam());
+  const auto received = ::Test::staged(a.view());
   for (int i = 0; i < 500; ++i) {
-    ASSERT_EQ(a(2 * i), 1000 * this->previous() + i);
-    ASSERT_EQ(a(2 * i + 1), -1000 * this->previous() - i);
+    ASSERT_EQ(received(2 * i), 1000 * self.previous() + i);
+    ASSERT_EQ(received(2 * i + 1), -1000 * self.previous() - i);
   }
   EXPECT_EQ(a.peer(rank).data(), a.data());
 }
 
-TYPED_TEST(SymmetricView, PeerOfSubviews) {
-  auto& context = this->m_context;
+DEVICE_TYPED_TEST(SymmetricView, PeerOfSubviews) {
+  auto& context = self.m_context;
   const auto a = context.template zeros<int***, Kokkos::LayoutRight>("a", 6, 7, 8);
   const auto part = Kokkos::subview(a, std::pair(1, 5), 3, std::pair(2, 8));
-  const auto theirs = KokkosIris::peer(context.device(), part, this->next());
+  const auto theirs = KokkosIris::peer(context.device(), part, self.next());
   ASSERT_EQ(theirs.extent(0), 4u);
   ASSERT_EQ(theirs.extent(1), 6u);
   for (std::size_t i = 0; i < 4; ++i) {
-    for (std::size_t j = 0; j < 6; ++j) theirs(i, j) = 100 * (context.rank() + 1) + int(10 * i + j);
+    for (std::size_t j = 0; j < 6; ++j) {
+      ::Test::set_at(theirs, 100 * (context.rank() + 1) + int(10 * i + j), i, j);
+    }
   }
   context.barrier();
+  const auto received = ::Test::staged(a.view());
   for (std::size_t i = 0; i < 6; ++i) {
     for (std::size_t j = 0; j < 7; ++j) {
       for (std::size_t k = 0; k < 8; ++k) {
         const bool written = i >= 1 && i < 5 && j == 3 && k >= 2;
         const int expected =
-            written ? 100 * (this->previous() + 1) + int(10 * (i - 1) + (k - 2)) : 0;
-        ASSERT_EQ(a(i, j, k), expected) << i << " " << j << " " << k;
+            written ? 100 * (self.previous() + 1) + int(10 * (i - 1) + (k - 2)) : 0;
+        ASSERT_EQ(received(i, j, k), expected) << i << " " << j << " " << k;
       }
     }
   }
-  const Kokkos::View<const int***, Kokkos::LayoutRight, Kokkos::HostSpace> constant = a;
-  const auto their_constant = KokkosIris::peer(context.device(), constant, this->next());
+  const Kokkos::View<const int***, Kokkos::LayoutRight, typename TypeParam::memory_space> constant =
+      a;
+  const auto their_constant = KokkosIris::peer(context.device(), constant, self.next());
   static_assert(std::is_const_v<typename decltype(their_constant)::value_type>);
-  EXPECT_EQ(their_constant(1, 3, 2), 100 * (context.rank() + 1));
-  const auto one = KokkosIris::peer(context.device(), Kokkos::subview(a, 2, 3, 4), this->next());
-  EXPECT_EQ(one(), 100 * (context.rank() + 1) + 12);
+  EXPECT_EQ(::Test::get_at(their_constant, 1, 3, 2), 100 * (context.rank() + 1));
+  const auto one = KokkosIris::peer(context.device(), Kokkos::subview(a, 2, 3, 4), self.next());
+  EXPECT_EQ(::Test::get_at(one), 100 * (context.rank() + 1) + 12);
   context.barrier();
 }
 
-TYPED_TEST(SymmetricView, AsSymmetricFromAnyLayout) {
-  const int rank = this->m_context.rank();
-  const auto left = this->random_matrix(rank, 13, 9);
-  const auto left_next = this->random_matrix(this->next(), 13, 9);
-  this->expect_copied(left, left_next);
+DEVICE_TYPED_TEST(SymmetricView, AsSymmetricFromAnyLayout) {
+  const int rank = self.m_context.rank();
+  const auto left = self.random_matrix(rank, 13, 9);
+  const auto left_next = self.random_matrix(self.next(), 13, 9);
+  self.expect_copied(left, left_next);
   using Right = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace>;
   const Right right("right", 13, 9);
   const Right right_next("right", 13, 9);
   Kokkos::deep_copy(right, left);
   Kokkos::deep_copy(right_next, left_next);
-  this->expect_copied(right, right_next);
+  self.expect_copied(right, right_next);
   // Rows of a column-major matrix, a part of a padded one, a strided view with gaps.
-  this->expect_copied(Kokkos::subview(left, 4, Kokkos::ALL),
-                      Kokkos::subview(left_next, 4, Kokkos::ALL));
-  this->expect_copied(Kokkos::subview(left, std::pair(2, 11), std::pair(1, 8)),
-                      Kokkos::subview(left_next, std::pair(2, 11), std::pair(1, 8)));
-  this->expect_copied(Kokkos::subview(right, Kokkos::ALL, std::pair(3, 5)),
-                      Kokkos::subview(right_next, Kokkos::ALL, std::pair(3, 5)));
+  self.expect_copied(Kokkos::subview(left, 4, Kokkos::ALL),
+                     Kokkos::subview(left_next, 4, Kokkos::ALL));
+  self.expect_copied(Kokkos::subview(left, std::pair(2, 11), std::pair(1, 8)),
+                     Kokkos::subview(left_next, std::pair(2, 11), std::pair(1, 8)));
+  self.expect_copied(Kokkos::subview(right, Kokkos::ALL, std::pair(3, 5)),
+                     Kokkos::subview(right_next, Kokkos::ALL, std::pair(3, 5)));
   const Kokkos::LayoutStride gaps(3, 4, 2, 40);
   using Strided = Kokkos::View<double**, Kokkos::LayoutStride, Kokkos::HostSpace>;
-  this->expect_copied(
+  self.expect_copied(
       Strided(left.data(), gaps.dimension[0] > 0 ? Kokkos::LayoutStride(3, 4, 2, 39) : gaps),
       Strided(left_next.data(), Kokkos::LayoutStride(3, 4, 2, 39)));
   const Kokkos::View<double, Kokkos::HostSpace> scalar("scalar");
   const Kokkos::View<double, Kokkos::HostSpace> scalar_next("scalar");
   scalar() = rank;
-  scalar_next() = this->next();
-  this->expect_copied(scalar, scalar_next);
+  scalar_next() = self.next();
+  self.expect_copied(scalar, scalar_next);
   const Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace> constant = left;
-  const auto copy = this->m_context.as_symmetric(constant);
+  const auto copy = self.m_context.as_symmetric(constant);
   static_assert(std::is_same_v<typename decltype(copy)::value_type, double>);
-  this->expect_equal(copy, left);
-  const auto empty = this->m_context.as_symmetric(Kokkos::View<double**>("nothing", 0, 5));
+  self.expect_equal(copy, left);
+  const auto empty =
+      self.m_context.as_symmetric(Kokkos::View<double**, Kokkos::HostSpace>("nothing", 0, 5));
   EXPECT_EQ(empty.extent(1), 5u);
+  // And from memory of the space itself, with and without gaps.
+  using Device = Kokkos::View<double**, Kokkos::LayoutLeft, typename TypeParam::memory_space>;
+  const Device device("device", 13, 9);
+  Kokkos::deep_copy(device, left);
+  self.expect_equal(self.m_context.as_symmetric(device), left);
+  const auto rows = std::pair(2, 11);
+  self.expect_equal(self.m_context.as_symmetric(Kokkos::subview(device, rows, Kokkos::ALL)),
+                    Kokkos::subview(left, rows, Kokkos::ALL));
 }
 
-TYPED_TEST(SymmetricView, IsSymmetric) {
-  auto& context = this->m_context;
+DEVICE_TYPED_TEST(SymmetricView, IsSymmetric) {
+  auto& context = self.m_context;
   const auto a = context.template zeros<int**, Kokkos::LayoutRight>("a", 10, 20);
   EXPECT_TRUE(context.is_symmetric(a));
   EXPECT_TRUE(context.is_symmetric(a.view()));
   EXPECT_TRUE(context.is_symmetric(Kokkos::subview(a, Kokkos::ALL, 3)));
   EXPECT_TRUE(context.is_symmetric(Kokkos::subview(a, 9, std::pair(20, 20))));
   EXPECT_TRUE(context.is_symmetric(context.template zeros<int*>("none", 0)));
-  EXPECT_FALSE(context.is_symmetric(Kokkos::View<int*, Kokkos::HostSpace>()));
-  EXPECT_FALSE(context.is_symmetric(Context::view_type<int*>()));
+  EXPECT_FALSE(context.is_symmetric(Kokkos::View<int*, typename TypeParam::memory_space>()));
+  EXPECT_FALSE(
+      context.is_symmetric(typename SymmetricView<TypeParam>::Context::template view_type<int*>()));
   EXPECT_FALSE(context.is_symmetric(Kokkos::View<int*, Kokkos::HostSpace>("own", 5)));
   int on_stack[4] = {};
   EXPECT_FALSE(context.is_symmetric(Kokkos::View<int*, Kokkos::HostSpace>(on_stack, 4)));
   if (context.size() > 1) {
-    EXPECT_FALSE(context.is_symmetric(a.peer(this->next()))) << "that is the peer's heap";
+    EXPECT_FALSE(context.is_symmetric(a.peer(self.next()))) << "that is the peer's heap";
   }
   EXPECT_EQ(context.is_symmetric(a.peer(context.rank())), true);
   // Bounds of the slab, to the byte.
@@ -178,34 +201,36 @@ TYPED_TEST(SymmetricView, IsSymmetric) {
   EXPECT_EQ(in_kernel, 10);
 }
 
-TYPED_TEST(SymmetricView, StockViewOperations) {
-  auto& context = this->m_context;
+DEVICE_TYPED_TEST(SymmetricView, StockViewOperations) {
+  auto& context = self.m_context;
   const int rank = context.rank();
   const auto a = context.template empty<double**, Kokkos::LayoutLeft>("a", 13, 9);
-  const auto local = this->random_matrix(rank, 13, 9);
+  const auto local = self.random_matrix(rank, 13, 9);
   Kokkos::deep_copy(a, local);
-  this->expect_equal(a, local);
+  self.expect_equal(a, local);
   Kokkos::deep_copy(TypeParam(), a, 2.5);
-  EXPECT_EQ(a(12, 8), 2.5);
+  TypeParam().fence();
+  EXPECT_EQ(::Test::get_at(a, 12, 8), 2.5);
   Kokkos::deep_copy(a.view(), local);
   const auto mirror = Kokkos::create_mirror_view(a);
-  EXPECT_EQ(mirror.data(), a.data()) << "host memory is its own mirror";
+  EXPECT_EQ(mirror.data() == a.data(), ::Test::on_host_v<decltype(a)>)
+      << "host memory is its own mirror";
   const auto copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), a.view());
-  this->expect_equal(copy, local);
+  self.expect_equal(copy, local);
   const auto separate = Kokkos::create_mirror(a);
   EXPECT_NE(separate.data(), a.data());
   context.barrier();
   // Straight from a peer's memory and into it.
-  const auto fetched = this->random_matrix(rank, 13, 9);
-  Kokkos::deep_copy(fetched, a.peer(this->next()));
-  this->expect_equal(fetched, this->random_matrix(this->next(), 13, 9));
+  const auto fetched = self.random_matrix(rank, 13, 9);
+  Kokkos::deep_copy(fetched, a.peer(self.next()));
+  self.expect_equal(fetched, self.random_matrix(self.next(), 13, 9));
   context.barrier();
-  const auto column = Kokkos::subview(a.peer(this->next()), Kokkos::ALL, 2);
+  const auto column = Kokkos::subview(a.peer(self.next()), Kokkos::ALL, 2);
   Kokkos::deep_copy(column, double(rank));
   context.barrier();
-  for (int i = 0; i < 13; ++i) EXPECT_EQ(a(i, 2), double(this->previous()));
+  for (int i = 0; i < 13; ++i) EXPECT_EQ(::Test::get_at(a, i, 2), double(self.previous()));
   double sum = 0.0;
-  const auto theirs = a.peer(this->next());
+  const auto theirs = a.peer(self.next());
   Kokkos::parallel_reduce(
       "sum", Kokkos::MDRangePolicy<TypeParam, Kokkos::Rank<2>>({0, 2}, {13, 3}),
       KOKKOS_LAMBDA(int i, int j, double& part) { part += theirs(i, j); }, sum);
@@ -213,26 +238,31 @@ TYPED_TEST(SymmetricView, StockViewOperations) {
   context.barrier();
 }
 
-TYPED_TEST(SymmetricView, AssignsLikeAStockView) {
-  const auto a = this->m_context.template full<float* [3]>("a", 1.5f, 4);
-  const Kokkos::View<float**, Kokkos::HostSpace> run_time = a;
-  const Kokkos::View<const float* [3], Kokkos::HostSpace> constant = a;
-  const Kokkos::View<float**, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+DEVICE_TYPED_TEST(SymmetricView, AssignsLikeAStockView) {
+  const auto a = self.m_context.template full<float* [3]>("a", 1.5f, 4);
+  const Kokkos::View<float**, typename TypeParam::memory_space> run_time = a;
+  const Kokkos::View<const float* [3], typename TypeParam::memory_space> constant = a;
+  const Kokkos::View<float**, typename TypeParam::memory_space,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>
       unmanaged = a;
   EXPECT_EQ(run_time.label(), "a");
-  EXPECT_EQ(constant(3, 2), 1.5f);
+  EXPECT_EQ(::Test::get_at(constant, 3, 2), 1.5f);
   EXPECT_EQ(unmanaged.data(), a.data());
   EXPECT_EQ(a.use_count(), 3);
-  EXPECT_EQ(a.context().rank(), this->m_context.rank());
+  EXPECT_EQ(a.context().rank(), self.m_context.rank());
 }
 
 // ---------------------------------------------------------------- Kokkos Tools
 
 std::vector<std::string> events;
 
-TEST(Tools, SeeAllocationsKernelsAndFences) {
+template <class ExecutionSpace>
+class Tools : public testing::Test {};
+TYPED_TEST_SUITE(Tools, ::Test::AllExecutionSpaces, ::Test::ExecutionSpaceNames);
+
+TYPED_TEST(Tools, SeeAllocationsKernelsAndFences) {
   using namespace Kokkos::Tools::Experimental;
-  auto context = ::Test::make_context();
+  auto context = ::Test::make_context<TypeParam>();
   events.clear();
   set_allocate_data_callback(
       [](Kokkos_Profiling_SpaceHandle space, const char* label, const void*, std::uint64_t bytes) {
@@ -250,7 +280,7 @@ TEST(Tools, SeeAllocationsKernelsAndFences) {
     events.push_back(std::string("fence ") + label);
   });
   {
-    const auto view = context.zeros<double*>("pressure", 100);
+    const auto view = context.template zeros<double*>("pressure", 100);
     context.barrier();
   }
   set_allocate_data_callback(nullptr);
@@ -260,8 +290,9 @@ TEST(Tools, SeeAllocationsKernelsAndFences) {
   const auto seen = [](const std::string& event) {
     return std::count(events.begin(), events.end(), event);
   };
-  EXPECT_EQ(seen("allocate KokkosIris::Host pressure 800"), 1);
-  EXPECT_EQ(seen("free KokkosIris::Host pressure 800"), 1);
+  const std::string space = std::string("KokkosIris::") + TypeParam::memory_space::name();
+  EXPECT_EQ(seen("allocate " + space + " pressure 800"), 1);
+  EXPECT_EQ(seen("free " + space + " pressure 800"), 1);
   EXPECT_EQ(seen("kernel KokkosIris::fill"), 1);
   EXPECT_EQ(seen("fence KokkosIris::creation"), 1);
   EXPECT_GE(seen("fence KokkosIris::barrier"), 1);
@@ -282,6 +313,9 @@ constexpr bool can_be_resized = requires(View view) {
 || requires(View view) { Kokkos::realloc(Kokkos::view_alloc(Kokkos::Serial()), view, 3); }
 || requires(View view) { resize(view, 3); };
 static_assert(!can_be_resized<KokkosIris::Context<Kokkos::HostSpace>::view_type<double*>>);
+static_assert(
+    !can_be_resized<
+        KokkosIris::Context<Kokkos::DefaultExecutionSpace::memory_space>::view_type<double*>>);
 static_assert(can_be_resized<Kokkos::View<double*, Kokkos::HostSpace>>);
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -84,10 +84,10 @@ struct Calls {
   DeviceContext m_device;
   int m_peer;
   T* m_words;
-  Kokkos::View<const T*, Kokkos::HostSpace> m_values;
-  Kokkos::View<T*, Kokkos::HostSpace> m_old;
+  const T* m_values;
+  T* m_old;
   KOKKOS_FUNCTION void operator()(int i) const {
-    m_old(i) = apply(m_op, m_device, m_words + i, m_values(i), m_peer, Options{}...);
+    m_old[i] = apply(m_op, m_device, m_words + i, m_values[i], m_peer, Options{}...);
   }
 };
 
@@ -117,7 +117,8 @@ class Atomics : public testing::Test {
     const std::vector<T> special = special_values<T>();
     const int n = static_cast<int>(special.size() * special.size());
     auto words = m_context.template empty<T*>("words", n + 2);
-    const Kokkos::View<T*, Kokkos::HostSpace> values("values", n), old("old", n);
+    const ::Test::SharedView<T*, ExecutionSpace> values("values", n), old("old", n);
+    const auto host = ::Test::staged(words.view());
     for (const Op op :
          {Op::add, Op::sub, Op::xchg, Op::bit_xor, Op::bit_and, Op::bit_or, Op::min, Op::max}) {
       if (!std::is_integral_v<T> && (op == Op::bit_xor || op == Op::bit_and || op == Op::bit_or)) {
@@ -127,77 +128,81 @@ class Atomics : public testing::Test {
         return special[static_cast<std::size_t>(i) % special.size()];
       };
       for (int i = 0; i < n; ++i) {
-        words(i + 1) = start(i);
+        host(i + 1) = start(i);
         // Another value on each rank.
         values(i) = special[(static_cast<std::size_t>(i) / special.size() +
                              static_cast<std::size_t>(m_rank)) %
                             special.size()];
       }
-      words(0) = words(n + 1) = ::Test::poison<T>();
+      host(0) = host(n + 1) = ::Test::poison<T>();
+      host.push();
       m_context.barrier();
-      Kokkos::parallel_for(
-          Kokkos::RangePolicy<ExecutionSpace>(0, n),
-          Calls<T, Options...>{op, m_context.device(), m_next, words.data() + 1, values, old});
+      Kokkos::parallel_for(Kokkos::RangePolicy<ExecutionSpace>(0, n),
+                           Calls<T, Options...>{op, m_context.device(), m_next, words.data() + 1,
+                                                values.data(), old.data()});
       m_context.barrier();
+      const auto result = ::Test::staged(words.view());
       for (int i = 0; i < n; ++i) {
         const T value = special[(static_cast<std::size_t>(i) / special.size() +
                                  static_cast<std::size_t>(m_previous)) %
                                 special.size()];
         EXPECT_TRUE(::Test::same_bits(old(i), start(i)))
             << "operation " << int(op) << " pair " << i;
-        EXPECT_TRUE(::Test::same_bits(words(i + 1), expected(op, start(i), value)))
+        EXPECT_TRUE(::Test::same_bits(result(i + 1), expected(op, start(i), value)))
             << "operation " << int(op) << ", " << start(i) << " and " << value << ": "
-            << words(i + 1);
+            << result(i + 1);
       }
-      EXPECT_TRUE(::Test::same_bits(words(0), ::Test::poison<T>()));
-      EXPECT_TRUE(::Test::same_bits(words(n + 1), ::Test::poison<T>()));
+      EXPECT_TRUE(::Test::same_bits(result(0), ::Test::poison<T>()));
+      EXPECT_TRUE(::Test::same_bits(result(n + 1), ::Test::poison<T>()));
       m_context.barrier();
     }
   }
 };
 
-TYPED_TEST_SUITE(Atomics, Test::ExecutionSpaces, Test::ExecutionSpaceNames);
+TYPED_TEST_SUITE(Atomics, Test::AllExecutionSpaces, Test::ExecutionSpaceNames);
 
-TYPED_TEST(Atomics, IntegersOf4Bytes) {
-  this->template all_pairs<int>();
-  this->template all_pairs<unsigned>();
+DEVICE_TYPED_TEST(Atomics, IntegersOf4Bytes) {
+  self.template all_pairs<int>();
+  self.template all_pairs<unsigned>();
 }
 
-TYPED_TEST(Atomics, IntegersOf8Bytes) {
-  this->template all_pairs<long>();
-  this->template all_pairs<unsigned long>();
-  this->template all_pairs<long long>();
-  this->template all_pairs<unsigned long long>();
+DEVICE_TYPED_TEST(Atomics, IntegersOf8Bytes) {
+  self.template all_pairs<long>();
+  self.template all_pairs<unsigned long>();
+  self.template all_pairs<long long>();
+  self.template all_pairs<unsigned long long>();
 }
 
-TYPED_TEST(Atomics, FloatingPoint) {
-  this->template all_pairs<float>();
-  this->template all_pairs<double>();
+DEVICE_TYPED_TEST(Atomics, FloatingPoint) {
+  self.template all_pairs<float>();
+  self.template all_pairs<double>();
 }
 
-TYPED_TEST(Atomics, EveryOrderAndScopeInAnyOrder) {
+DEVICE_TYPED_TEST(Atomics, EveryOrderAndScopeInAnyOrder) {
   using namespace KokkosIris;
-  this->template all_pairs<int, Relaxed>();
-  this->template all_pairs<unsigned long, Acquire>();
-  this->template all_pairs<long, Release>();
-  this->template all_pairs<float, AcqRel>();
-  this->template all_pairs<double, TeamScope>();
-  this->template all_pairs<unsigned, DeviceScope, Relaxed>();
-  this->template all_pairs<long, Acquire, SystemScope>();
-  this->template all_pairs<double, SystemScope, Release>();
-  this->template all_pairs<float, Relaxed, DeviceScope>();
-  this->template all_pairs<double, Acquire>();
+  self.template all_pairs<int, Relaxed>();
+  self.template all_pairs<unsigned long, Acquire>();
+  self.template all_pairs<long, Release>();
+  self.template all_pairs<float, AcqRel>();
+  self.template all_pairs<double, TeamScope>();
+  self.template all_pairs<unsigned, DeviceScope, Relaxed>();
+  self.template all_pairs<long, Acquire, SystemScope>();
+  self.template all_pairs<double, SystemScope, Release>();
+  self.template all_pairs<float, Relaxed, DeviceScope>();
+  self.template all_pairs<double, Acquire>();
 }
 
-TYPED_TEST(Atomics, CompareAndExchange) {
-  auto words = this->m_context.template empty<double*>("words", 4);
+DEVICE_TYPED_TEST(Atomics, CompareAndExchange) {
+  auto words = self.m_context.template empty<double*>("words", 4);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double start[] = {1.5, nan, 0.0, -2.0};
-  for (int i = 0; i < 4; ++i) words(i) = start[i];
-  this->m_context.barrier();
-  const Kokkos::View<double*, TypeParam> old("old", 4);
-  const auto d = this->m_context.device();
-  const int next = this->m_next;
+  const auto host = ::Test::staged(words.view());
+  for (int i = 0; i < 4; ++i) host(i) = start[i];
+  host.push();
+  self.m_context.barrier();
+  const ::Test::SharedView<double*, TypeParam> old("old", 4);
+  const auto d = self.m_context.device();
+  const int next = self.m_next;
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
         old(0) = KokkosIris::atomic_cas(d, &words(0), 1.5, 2, next);
@@ -205,49 +210,53 @@ TYPED_TEST(Atomics, CompareAndExchange) {
         old(2) = KokkosIris::atomic_cas(d, &words(2), -0.0, 4.0, next, KokkosIris::relaxed);
         old(3) = KokkosIris::atomic_cas(d, &words(3), 2.0, 5.0, next, KokkosIris::acquire);
       });
-  this->m_context.barrier();
+  self.m_context.barrier();
+  const auto result = ::Test::staged(words.view());
   const double want[] = {2.0, 3.0, 0.0, -2.0};  // exchanged, exchanged, other bits, other value
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(::Test::same_bits(old(i), start[i])) << i;
-    EXPECT_TRUE(::Test::same_bits(words(i), want[i])) << i;
+    EXPECT_TRUE(::Test::same_bits(result(i), want[i])) << i;
   }
 }
 
-TYPED_TEST(Atomics, MinAndMaxOfNanAndZero) {
+DEVICE_TYPED_TEST(Atomics, MinAndMaxOfNanAndZero) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float start[] = {nan, 1.0f, nan, 1.0f, 0.0f, -0.0f, nan};
   const float value[] = {1.0f, nan, -3.0f, nan, -0.0f, 0.0f, nan};
   const float want[] = {1.0f, 1.0f, -3.0f, 1.0f, 0.0f, -0.0f, nan};
   constexpr int n = 7;
-  auto words = this->m_context.template empty<float*>("words", n);
-  const Kokkos::View<float*, TypeParam> values("values", n);
+  auto words = self.m_context.template empty<float*>("words", n);
+  const ::Test::SharedView<float*, TypeParam> values("values", n);
   for (const bool is_min : {true, false}) {
+    const auto host = ::Test::staged(words.view());
     for (int i = 0; i < n; ++i) {
-      words(i) = start[i];
+      host(i) = start[i];
       values(i) = value[i];
     }
-    this->m_context.barrier();
-    const auto d = this->m_context.device();
-    const int next = this->m_next;
+    host.push();
+    self.m_context.barrier();
+    const auto d = self.m_context.device();
+    const int next = self.m_next;
     Kokkos::parallel_for(
         Kokkos::RangePolicy<TypeParam>(0, n), KOKKOS_LAMBDA(int i) {
           if (is_min) KokkosIris::atomic_min(d, &words(i), values(i), next, KokkosIris::relaxed);
           if (!is_min) KokkosIris::atomic_max(d, &words(i), values(i), next);
         });
-    this->m_context.barrier();
+    self.m_context.barrier();
+    const auto result = ::Test::staged(words.view());
     for (int i = 0; i < n; ++i) {
-      const bool both_nan = std::isnan(want[i]) && std::isnan(words(i));
-      EXPECT_TRUE(both_nan || ::Test::same_bits(words(i), want[i])) << is_min << " " << i;
+      const bool both_nan = std::isnan(want[i]) && std::isnan(result(i));
+      EXPECT_TRUE(both_nan || ::Test::same_bits(result(i), want[i])) << is_min << " " << i;
     }
-    this->m_context.barrier();
+    self.m_context.barrier();
   }
 }
 
-TYPED_TEST(Atomics, MaskedOutIsNotAccessed) {
-  auto words = this->m_context.template full<int*>("words", 5, 10);
-  const Kokkos::View<int*, TypeParam> old("old", 10);
-  const auto d = this->m_context.device();
-  const int next = this->m_next;
+DEVICE_TYPED_TEST(Atomics, MaskedOutIsNotAccessed) {
+  auto words = self.m_context.template full<int*>("words", 5, 10);
+  const ::Test::SharedView<int*, TypeParam> old("old", 10);
+  const auto d = self.m_context.device();
+  const int next = self.m_next;
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, 10), KOKKOS_LAMBDA(int i) {
         const bool take = i % 2 == 0;
@@ -257,40 +266,42 @@ TYPED_TEST(Atomics, MaskedOutIsNotAccessed) {
                 ? KokkosIris::atomic_sub(d, &words(i), 3, next, mask(take), KokkosIris::relaxed)
                 : KokkosIris::atomic_cas(d, &words(i), 5, 9, next, KokkosIris::acquire, mask(take));
       });
-  this->m_context.barrier();
+  self.m_context.barrier();
+  const auto result = ::Test::staged(words.view());
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(old(i), i % 2 == 0 ? 5 : 0) << i;
-    EXPECT_EQ(words(i), i % 2 != 0 ? 5 : (i < 5 ? 2 : 9)) << i;
+    EXPECT_EQ(result(i), i % 2 != 0 ? 5 : (i < 5 ? 2 : 9)) << i;
   }
 }
 
 /// All ranks and threads on one word of each rank: nothing is lost, and no old value is seen twice.
-TYPED_TEST(Atomics, ContendedAdd) {
+DEVICE_TYPED_TEST(Atomics, ContendedAdd) {
   const int n = 20000;
-  const int total = n * this->m_size;
-  auto counter = this->m_context.template zeros<unsigned>("counter");
-  auto seen = this->m_context.template zeros<unsigned*>("seen", total);
-  const auto d = this->m_context.device();
+  const int total = n * self.m_size;
+  auto counter = self.m_context.template zeros<unsigned>("counter");
+  auto seen = self.m_context.template zeros<unsigned*>("seen", total);
+  const auto d = self.m_context.device();
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, n), KOKKOS_LAMBDA(int) {
         const unsigned ticket = KokkosIris::atomic_add(d, counter.data(), 1, 0);
         KokkosIris::atomic_add(d, &seen(ticket), 1, 0, KokkosIris::relaxed);
       });
-  this->m_context.barrier();
-  if (this->m_rank != 0) return;
-  EXPECT_EQ(counter(), static_cast<unsigned>(total));
-  for (int i = 0; i < total; ++i) ASSERT_EQ(seen(i), 1u) << i;
+  self.m_context.barrier();
+  if (self.m_rank != 0) return;
+  EXPECT_EQ(::Test::staged(counter.view())(), static_cast<unsigned>(total));
+  const auto result = ::Test::staged(seen.view());
+  for (int i = 0; i < total; ++i) ASSERT_EQ(result(i), 1u) << i;
 }
 
-TYPED_TEST(Atomics, ContendedFloatingPointAndExchange) {
+DEVICE_TYPED_TEST(Atomics, ContendedFloatingPointAndExchange) {
   const int n = 5000;
-  auto sum = this->m_context.template zeros<double>("sum");
-  auto smallest = this->m_context.template full<float>("smallest", 1.0e30f);
-  auto largest = this->m_context.template full<long>("largest", -1);
-  auto chain = this->m_context.template full<long>("chain", -1);
-  const Kokkos::View<long*, TypeParam> taken("taken", n);
-  const auto d = this->m_context.device();
-  const int rank = this->m_rank;
+  auto sum = self.m_context.template zeros<double>("sum");
+  auto smallest = self.m_context.template full<float>("smallest", 1.0e30f);
+  auto largest = self.m_context.template full<long>("largest", -1);
+  auto chain = self.m_context.template full<long>("chain", -1);
+  const ::Test::SharedView<long*, TypeParam> taken("taken", n);
+  const auto d = self.m_context.device();
+  const int rank = self.m_rank;
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, n), KOKKOS_LAMBDA(int i) {
         const long id = static_cast<long>(rank) * n + i;
@@ -300,29 +311,30 @@ TYPED_TEST(Atomics, ContendedFloatingPointAndExchange) {
         KokkosIris::atomic_max(d, largest.data(), id, 0);
         taken(i) = KokkosIris::atomic_xchg(d, chain.data(), id, 0);
       });
-  this->m_context.barrier();
+  self.m_context.barrier();
   // Every value that was put into the chain was taken out once, except the last.
-  auto count = this->m_context.template zeros<long>("count");
-  auto total = this->m_context.template zeros<long>("total");
+  auto count = self.m_context.template zeros<long>("count");
+  auto total = self.m_context.template zeros<long>("total");
   long here = 0;
   for (int i = 0; i < n; ++i) here += taken(i);
-  KokkosIris::atomic_add(d, total.data(), here, 0);
-  this->m_context.barrier();
-  if (this->m_rank != 0) return;
-  const long all = static_cast<long>(n) * this->m_size;
-  EXPECT_EQ(sum(), 0.125 * static_cast<double>(all));
-  EXPECT_EQ(smallest(), 5.0f - static_cast<float>(all - 1));
-  EXPECT_EQ(largest(), all - 1);
-  EXPECT_EQ(total() + chain() + 1, all * (all - 1) / 2);
+  KokkosIris::atomic_add(self.m_context, total, here, 0);
+  self.m_context.barrier();
+  if (self.m_rank != 0) return;
+  const long all = static_cast<long>(n) * self.m_size;
+  EXPECT_EQ(::Test::staged(sum.view())(), 0.125 * static_cast<double>(all));
+  EXPECT_EQ(::Test::staged(smallest.view())(), 5.0f - static_cast<float>(all - 1));
+  EXPECT_EQ(::Test::staged(largest.view())(), all - 1);
+  EXPECT_EQ(::Test::staged(total.view())() + ::Test::staged(chain.view())() + 1,
+            all * (all - 1) / 2);
 }
 
 /// A lock of compare-and-exchange around plain data of another rank: acquire and release order
 /// them.
-TYPED_TEST(Atomics, SpinLock) {
+DEVICE_TYPED_TEST(Atomics, SpinLock) {
   const int n = 300;
-  auto lock = this->m_context.template zeros<int>("lock");
-  auto data = this->m_context.template zeros<long*>("data", 3);
-  const auto d = this->m_context.device();
+  auto lock = self.m_context.template zeros<int>("lock");
+  auto data = self.m_context.template zeros<long*>("data", 3);
+  const auto d = self.m_context.device();
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
         for (int i = 0; i < n; ++i) {
@@ -336,9 +348,10 @@ TYPED_TEST(Atomics, SpinLock) {
           KokkosIris::atomic_xchg(d, lock.data(), 0, 0, KokkosIris::release);
         }
       });
-  this->m_context.barrier();
-  if (this->m_rank != 0) return;
-  for (int k = 0; k < 3; ++k) EXPECT_EQ(data(k), static_cast<long>(n) * this->m_size * (k + 1));
+  self.m_context.barrier();
+  if (self.m_rank != 0) return;
+  const auto result = ::Test::staged(data.view());
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(result(k), static_cast<long>(n) * self.m_size * (k + 1));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 // or one value, masks, old values, hints, orders and scopes; strided and mixed layouts. Each rank
 // works on the rank after it.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <functional>
 #include <string>
 #include <utility>
@@ -24,8 +24,7 @@ constexpr int compared = 2;
 /// Calls the operation: handles (team and device context, or execution space and context, or
 /// context), then dst, values and the rest as given.
 template <class T, class A, class Dst, class Values, class... Rest>
-KOKKOS_FUNCTION void call(Op op, const A& handles, const Dst& dst, const Values& values,
-                          const Rest&... rest) {
+void call(Op op, const A& handles, const Dst& dst, const Values& values, const Rest&... rest) {
   handles([&](const auto&... h) {
     switch (op) {
       case Op::add:
@@ -102,6 +101,17 @@ enum class Level { team, host, host_default };
 template <Level level>
 using At = std::integral_constant<Level, level>;
 
+/// Kernel of a host space: body(handles) by a team.
+template <class Body>
+struct HostTeam {
+  Body m_body;
+  DeviceContext m_device;
+  template <Impl::TeamHandle Team>
+  void operator()(const Team& team) const {
+    m_body([&](const auto& f) { f(team, m_device); });
+  }
+};
+
 template <class ExecutionSpace>
 class BlockAtomics : public testing::Test {
  public:
@@ -120,7 +130,7 @@ class BlockAtomics : public testing::Test {
     if constexpr (level == Level::team) {
       Kokkos::parallel_for(
           Kokkos::TeamPolicy<ExecutionSpace>(1, std::min(3, ExecutionSpace().concurrency())),
-          KOKKOS_LAMBDA(const Team& team) { body([&](const auto& f) { f(team, d); }); });
+          HostTeam<Body>{body, d});
     } else if constexpr (level == Level::host) {
       body([&](const auto& f) { f(ExecutionSpace(), m_context); });
     } else {
@@ -296,22 +306,108 @@ TYPED_TEST(BlockAtomics, Hints) {
   all_operations(At<Level::host>());
 }
 
+template <class ExecutionSpace>
+class SharedBlockAtomics : public testing::Test {
+ public:
+  Context<typename ExecutionSpace::memory_space> m_context = ::Test::make_context<ExecutionSpace>();
+  int m_rank = m_context.rank();
+  int m_size = m_context.size();
+  int m_team_size =
+      Impl::is_gpu_space_v<ExecutionSpace> ? 128 : std::min(3, ExecutionSpace().concurrency());
+};
+TYPED_TEST_SUITE(SharedBlockAtomics, ::Test::AllExecutionSpaces, ::Test::ExecutionSpaceNames);
+
+template <class Block>
+struct AddAndSubtract {
+  DeviceContext m_device;
+  Block m_block;
+  int m_rank;
+  template <Impl::TeamHandle Team>
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    atomic_add(team, m_device, m_block, m_rank + 1, 0);
+    atomic_sub(team, m_device, m_block.data(), 0.5, m_block.size(), 0);
+  }
+};
+
 /// All ranks add to one block at once.
-TYPED_TEST(BlockAtomics, Contended) {
+DEVICE_TYPED_TEST(SharedBlockAtomics, Contended) {
   const int n = 500;
-  auto block = this->m_context.template zeros<double*>("block", n);
-  const auto d = this->m_context.device();
-  const int rank = this->m_rank;
-  Kokkos::parallel_for(
-      Kokkos::TeamPolicy<TypeParam>(8, std::min(3, TypeParam().concurrency())),
-      KOKKOS_LAMBDA(const typename TestFixture::Team& team) {
-        atomic_add(team, d, block, rank + 1, 0);
-        atomic_sub(team, d, block.data(), 0.5, std::size_t(n), 0);
-      });
-  this->m_context.barrier();
-  if (this->m_rank != 0) return;
-  const int size = this->m_size;
-  for (int i = 0; i < n; ++i) EXPECT_EQ(block(i), 8 * (size * (size + 1) / 2 - 0.5 * size)) << i;
+  auto block = self.m_context.template zeros<double*>("block", n);
+  using Kernel = AddAndSubtract<std::remove_cvref_t<decltype(block.view())>>;
+  Kokkos::parallel_for(Kokkos::TeamPolicy<TypeParam>(8, self.m_team_size),
+                       Kernel{self.m_context.device(), block.view(), self.m_rank});
+  self.m_context.barrier();
+  if (self.m_rank != 0) return;
+  const int size = self.m_size;
+  const auto got = ::Test::staged(block.view());
+  for (int i = 0; i < n; ++i) EXPECT_EQ(got(i), 8 * (size * (size + 1) / 2 - 0.5 * size)) << i;
+}
+
+/// What options of block atomics do, with all of them at once, on a strided block.
+template <class Block, class Values, class Mask>
+struct AllOptions {
+  DeviceContext m_device;
+  Block m_block;
+  Values m_values, m_old;
+  Mask m_mask;
+  int m_peer;
+  template <Impl::TeamHandle Team>
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    atomic_max(team, m_device, m_block, m_values, m_peer, KokkosIris::mask(m_mask), acquire,
+               old_values(m_old), system_scope);
+    team.team_barrier();
+    atomic_cas(team, m_device, m_block, 7, 8, m_peer, relaxed);
+  }
+};
+
+DEVICE_TYPED_TEST(SharedBlockAtomics, OptionsByTeam) {
+  const int rows = 9, columns = 14;
+  auto whole =
+      self.m_context.template zeros<int**, Kokkos::LayoutRight>("whole", rows, columns + 3);
+  const auto block = Kokkos::subview(whole.view(), Kokkos::ALL, std::pair(2, columns + 2));
+  const ::Test::SharedView<int**, TypeParam> values("values", rows, columns);
+  const ::Test::SharedView<int**, TypeParam> old("old", rows, columns);
+  const ::Test::SharedView<bool**, TypeParam> mask("mask", rows, columns);
+  const auto start = [](int r, int c) { return (r * 31 + c * 7) % 13; };
+  const auto value = [](int rank, int r, int c) { return (r * 5 + c * 3 + rank) % 13; };
+  const auto selected = [](int r, int c) { return (r + c) % 3 != 1; };
+  const auto host = ::Test::staged(whole.view());
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns; ++c) {
+      host(r, c + 2) = start(r, c);
+      values(r, c) = value(self.m_rank, r, c);
+      old(r, c) = -1;
+      mask(r, c) = selected(r, c);
+    }
+  }
+  host.push();
+  self.m_context.barrier();
+  using Kernel =
+      AllOptions<std::remove_const_t<decltype(block)>, std::remove_const_t<decltype(values)>,
+                 std::remove_const_t<decltype(mask)>>;
+  const int next = (self.m_rank + 1) % self.m_size;
+  const int previous = (self.m_rank + self.m_size - 1) % self.m_size;
+  Kokkos::parallel_for(Kokkos::TeamPolicy<TypeParam>(1, self.m_team_size),
+                       Kernel{self.m_context.device(), block, values, old, mask, next});
+  self.m_context.barrier();
+  // From the host, with a hint, on a contiguous block.
+  atomic_add(TypeParam(), self.m_context, whole, 100, next, hint<1>);
+  self.m_context.barrier();
+  const auto got = ::Test::staged(whole.view());
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns + 3; ++c) {
+      int want = 0;
+      const bool inside = c >= 2 && c < columns + 2;
+      if (inside) {
+        want = start(r, c - 2);
+        if (selected(r, c - 2)) want = std::max(want, value(previous, r, c - 2));
+        if (want == 7) want = 8;
+        EXPECT_EQ(old(r, c - 2), selected(r, c - 2) ? start(r, c - 2) : -1);
+      }
+      EXPECT_EQ(got(r, c), want + 100) << r << " " << c;
+    }
+  }
+  self.m_context.barrier();
 }
 
 TYPED_TEST(BlockAtomics, Misuse) {

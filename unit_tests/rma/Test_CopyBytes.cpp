@@ -114,24 +114,104 @@ TEST(CopyBytes, WordSplitCoversEveryByteOnce) {
   }
 }
 
-/// Workers that take one unit each, as device threads do, in any order.
-TEST(CopyBytes, BlockCopyByWords) {
-  for (std::size_t n : {0, 1, 2, 7, 16, 17, 97, 128}) {
-    for (std::size_t offset = 0; offset < 5; ++offset) {
-      std::vector<std::uint32_t> src(n + 8), dst(n + 16, 0xdeadbeefu);
-      for (std::size_t i = 0; i < n; ++i)
-        src[i + 2] = static_cast<std::uint32_t>(::Test::random_bits(n, i));
-      using Copy = Impl::BlockCopy<1, std::uint32_t, Impl::StridedLoop<1, 2>>;
-      const Copy copy(Impl::make_contiguous_loop<2>(n), dst.data() + offset, src.data() + 2,
-                      Impl::Destination::own, Impl::Grain::words);
-      for (std::size_t unit = copy.units(); unit > 0; --unit) copy(unit - 1, unit);
-      for (std::size_t i = 0; i < dst.size(); ++i) {
-        const bool inside = i >= offset && i < offset + n;
-        ASSERT_EQ(dst[i], inside ? src[i - offset + 2] : 0xdeadbeefu)
-            << n << " " << offset << " " << i;
+/// Devices refuse accesses that are not aligned, which the host does not notice: above all where
+/// the bytes end before the first aligned word.
+TEST(CopyBytes, PiecesAreAligned) {
+  alignas(64) static unsigned char a[256], b[256];
+  for (std::size_t to = 0; to < 17; ++to) {
+    for (std::size_t from = 0; from < 17; ++from) {
+      for (std::size_t n = 0; n < 80; ++n) {
+        const Impl::WordSplit split(a + to, b + from, n);
+        std::size_t covered = split.words * split.width;
+        const auto check = [&](std::size_t begin, std::size_t bytes) {
+          std::size_t next = 0;
+          Impl::for_pieces(reinterpret_cast<std::uintptr_t>(a) + to + begin, split.width, bytes,
+                           [&](std::size_t offset, std::size_t width) {
+                             ASSERT_EQ(offset, next);
+                             ASSERT_EQ((to + begin + offset) % width, 0u) << to << " " << n;
+                             ASSERT_EQ((from + begin + offset) % width, 0u) << from << " " << n;
+                             next += width;
+                             covered += width;
+                           });
+          ASSERT_EQ(next, bytes);
+        };
+        check(0, split.head);
+        check(split.head + split.words * split.width, split.tail);
+        ASSERT_EQ(covered, n);
       }
     }
   }
+}
+
+/// Every word belongs to one worker, and a group of neighbours begins with a line of the
+/// destination.
+TEST(CopyBytes, WorkersBeginWithALine) {
+  alignas(128) static unsigned char a[4096];
+  for (std::size_t offset = 0; offset < 256; offset += 16) {
+    for (const std::size_t workers : {1, 3, 8, 9, 32, 224}) {
+      std::vector<int> owners(workers, 0);
+      for (std::size_t worker = 0; worker < workers; ++worker) {
+        const std::size_t first = Impl::first_word<Impl::Word16>(a + offset, worker, workers);
+        ASSERT_LT(first, workers);
+        ++owners[first];
+        if (worker == 0 && workers % 8 == 0) {
+          ASSERT_EQ((offset + first * 16) % 128, 0u) << offset << " " << workers;
+        }
+      }
+      for (const int owner : owners) ASSERT_EQ(owner, 1) << offset << " " << workers;
+    }
+  }
+}
+
+/// Workers that take words in turn, as device threads do, one after the other.
+TEST(CopyBytes, SharedByWorkers) {
+  for (const std::size_t workers : {1, 2, 5, 64, 500}) {
+    check_small_moves([=](void* to, const void* from, std::size_t n) {
+      const Impl::BytesCopy<1> copy{to, from, n, Impl::Destination::own};
+      for (std::size_t worker = workers; worker > 0; --worker) copy.share(worker - 1, workers);
+    });
+    for (const std::size_t n : {std::size_t(4096), std::size_t(40000)}) {
+      check_move(n, 3, 5, [=](void* to, const void* from, std::size_t n) {
+        for (std::size_t worker = 0; worker < workers; ++worker) {
+          Impl::copy_bytes_by_words(to, from, n, worker, workers);
+        }
+      });
+    }
+  }
+}
+
+/// Blocks of rows with and without 16-byte words, and without adjacent elements.
+template <class Layout>
+void check_shared_block(std::size_t rows, std::size_t columns, std::size_t pitch,
+                        std::size_t first) {
+  using View = Kokkos::View<std::uint32_t**, Layout, Kokkos::HostSpace>;
+  const View a("a", rows, pitch);
+  const Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::HostSpace> b("b", rows, pitch);
+  const auto part = std::pair(first, first + columns);
+  const auto dst = Kokkos::subview(a, Kokkos::ALL, part);
+  const auto src = Kokkos::subview(b, Kokkos::ALL, part);
+  for (const std::size_t workers : {1, 3, 32}) {
+    ::Test::random_fill(b, rows + columns);
+    Kokkos::deep_copy(a, 0xdeadbeefu);
+    const auto loop = Impl::make_strided_loop(dst, src);
+    const Impl::BlockCopy<1, std::uint32_t, std::remove_const_t<decltype(loop)>> copy(
+        loop, dst.data(), src.data(), Impl::Destination::own);
+    for (std::size_t worker = 0; worker < workers; ++worker) copy.share(worker, workers);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < pitch; ++j) {
+        const bool inside = j >= first && j < first + columns;
+        ASSERT_EQ(a(i, j), inside ? b(i, j) : 0xdeadbeefu) << i << " " << j << " " << workers;
+      }
+    }
+  }
+}
+
+TEST(CopyBytes, BlocksSharedByWorkers) {
+  check_shared_block<Kokkos::LayoutRight>(7, 12, 24, 4);
+  check_shared_block<Kokkos::LayoutRight>(7, 13, 24, 3);
+  check_shared_block<Kokkos::LayoutRight>(5, 24, 24, 0);
+  check_shared_block<Kokkos::LayoutLeft>(9, 11, 16, 2);
+  check_shared_block<Kokkos::LayoutLeft>(1, 1, 3, 1);
 }
 
 TEST(StridedLoop, ContiguousOperandsBecomeOneRow) {

@@ -4,7 +4,7 @@
 // put, put_signal and get through the copy engine, and quiet, between ranks. Kernels are in
 // function templates outside of the tests' classes, as CUDA requires.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <algorithm>
 #include <numeric>
 #include <rma/KokkosIris_CopyEngineHostPut.hpp>
@@ -20,7 +20,7 @@ using KokkosIris::signal_t;
 
 template <class ExecutionSpace>
 class CopyEngine : public testing::Test {};
-TYPED_TEST_SUITE(CopyEngine, Test::ExecutionSpaces, Test::ExecutionSpaceNames);
+TYPED_TEST_SUITE(CopyEngine, Test::AllExecutionSpaces, Test::ExecutionSpaceNames);
 
 /// Runs one thread; returns what `call` returned.
 template <class ExecutionSpace, class Call>
@@ -48,13 +48,15 @@ bool put_to_all(const DeviceContext& d, T* dst, const T* src, std::size_t n, T* 
 
 /// Every rank puts bytes to every rank, itself included: all small sizes and alignments, and sizes
 /// on both sides of the limits inside the engine; sentinels around.
-TYPED_TEST(CopyEngine, SizesAndAlignments) {
+DEVICE_TYPED_TEST(CopyEngine, SizesAndAlignments) {
   auto context = ::Test::make_context<TypeParam>();
   const DeviceContext d = context.device();
   const int rank = context.rank();
   const std::size_t room = 300000;
-  auto target = context.template empty<unsigned char**>("target", context.size(), room);
-  std::vector<unsigned char> source(room + 64);
+  auto target =
+      context.template empty<unsigned char**, Kokkos::LayoutRight>("target", context.size(), room);
+  unsigned char* const row = target.data() + static_cast<std::size_t>(rank) * room;
+  const ::Test::SharedView<unsigned char*, TypeParam> source("source", room + 64);
   std::vector<std::size_t> sizes = {0,   1,     2,     3,     4,     7,     8,     15,
                                     16,  17,    31,    33,    63,    64,    65,    127,
                                     255, 16383, 16384, 16385, 40000, 65537, 262147};
@@ -63,15 +65,16 @@ TYPED_TEST(CopyEngine, SizesAndAlignments) {
     const std::size_t shift = std::size_t(seed * 5 % 17);
     const std::size_t source_shift = std::size_t(seed * 3 % 19);
     ++seed;
-    std::fill_n(target.data(), target.size(), static_cast<unsigned char>(0xa5));
+    Kokkos::deep_copy(target.view(), static_cast<unsigned char>(0xa5));
     for (std::size_t i = 0; i < source.size(); ++i) {
-      source[i] = static_cast<unsigned char>(::Test::random_bits(::Test::stream(rank, seed), i));
+      source(i) = static_cast<unsigned char>(::Test::random_bits(::Test::stream(rank, seed), i));
     }
     context.barrier();
     ASSERT_TRUE(put_to_all<TypeParam>(
-        d, &target(rank, 64 + shift),
-        static_cast<const unsigned char*>(source.data()) + source_shift, n, &target(rank, 0)));
+        d, row + 64 + shift, static_cast<const unsigned char*>(source.data()) + source_shift, n,
+        row));
     context.barrier();
+    const auto got = ::Test::staged(target.view());
     std::size_t wrong = 0;
     for (int from = 0; from < context.size(); ++from) {
       for (std::size_t i = 0; i < room; ++i) {
@@ -80,7 +83,7 @@ TYPED_TEST(CopyEngine, SizesAndAlignments) {
                                   ? static_cast<unsigned char>(::Test::random_bits(
                                         ::Test::stream(from, seed), i - 64 - shift + source_shift))
                                   : static_cast<unsigned char>(0xa5);
-        wrong += target(from, i) != expected ? 1u : 0u;
+        wrong += got(from, i) != expected ? 1u : 0u;
       }
     }
     EXPECT_EQ(wrong, 0u) << n << " bytes";
@@ -101,26 +104,28 @@ bool overwrite_twice_in_kernel(const DeviceContext& d, double* dst, const double
 }
 
 /// Two puts to the same place: the second wins, large or small.
-TYPED_TEST(CopyEngine, PutsToOnePeerCompleteInOrder) {
+DEVICE_TYPED_TEST(CopyEngine, PutsToOnePeerCompleteInOrder) {
   auto context = ::Test::make_context<TypeParam>();
   const std::size_t n = 6000;
   auto target = context.template zeros<double*>("target", n);
   const int next = (context.rank() + 1) % context.size();
   const int previous = (context.rank() + context.size() - 1) % context.size();
-  std::vector<double> first(n), second(n);
+  const ::Test::SharedView<double*, TypeParam> first("first", n), second("second", n);
   for (int round = 0; round < 300; ++round) {
-    std::fill(first.begin(), first.end(), -1.0 - context.rank());
-    std::fill(second.begin(), second.end(), round * 100.0 + context.rank());
+    std::fill_n(first.data(), n, -1.0 - context.rank());
+    std::fill_n(second.data(), n, round * 100.0 + context.rank());
     const std::size_t m = round % 2 == 0 ? 1 : n;
     const std::size_t k = round % 4 < 2 ? n : 1;
     // Few kernels, because starting one takes long where threads outnumber processors.
-    auto* const call = round % 100 < 4 ? &overwrite_twice_in_kernel<TypeParam> : &overwrite_twice;
+    const bool in_kernel = KokkosIris::Impl::is_gpu_space_v<TypeParam> || round % 100 < 4;
+    auto* const call = in_kernel ? &overwrite_twice_in_kernel<TypeParam> : &overwrite_twice;
     ASSERT_TRUE(call(context.device(), target.data(), first.data(), second.data(), k, m, next));
     context.barrier();
-    ASSERT_EQ(target(0), round * 100.0 + previous);
-    ASSERT_EQ(target(m - 1), round * 100.0 + previous);
+    const auto got = ::Test::staged(target.view());
+    ASSERT_EQ(got(0), round * 100.0 + previous);
+    ASSERT_EQ(got(m - 1), round * 100.0 + previous);
     if (m < k) {
-      ASSERT_EQ(target(m), -1.0 - previous);
+      ASSERT_EQ(got(m), -1.0 - previous);
     }
     context.barrier();
   }
@@ -183,24 +188,26 @@ int ping_around(const DeviceContext& d, const Mailbox& box, int rounds, std::siz
 
 /// A signal never overtakes its data, nor the source's last writes, nor earlier puts: thousands of
 /// messages of changing size into a poisoned buffer, with both signal operations.
-TYPED_TEST(CopyEngine, SignalFollowsData) {
+DEVICE_TYPED_TEST(CopyEngine, SignalFollowsData) {
   auto context = ::Test::make_context<TypeParam>({.copy_engine_entries = 2});
   const std::size_t most = 3000;
   auto data = context.template full<std::uint64_t*>("data", ~std::uint64_t(0), most);
   auto source = context.template zeros<std::uint64_t*>("source", most);
   auto set_flags = context.template zeros<signal_t*>("flags", 2);
   auto add_flags = context.template zeros<signal_t*>("flags", 2);
-  const int rounds = 3000;
-  EXPECT_EQ(ping_around<TypeParam>(
-                context.device(), Mailbox{data.data(), source.data(), &set_flags(0), &set_flags(1)},
-                rounds, most, KokkosIris::signal_set),
-            0);
-  EXPECT_EQ(ping_around<TypeParam>(
-                context.device(), Mailbox{data.data(), source.data(), &add_flags(0), &add_flags(1)},
-                rounds, most, KokkosIris::signal_add),
-            0);
+  const int rounds = KokkosIris::Impl::is_gpu_space_v<TypeParam> ? 300 : 3000;
+  signal_t* const set = set_flags.data();
+  signal_t* const add = add_flags.data();
+  EXPECT_EQ(
+      ping_around<TypeParam>(context.device(), Mailbox{data.data(), source.data(), set, set + 1},
+                             rounds, most, KokkosIris::signal_set),
+      0);
+  EXPECT_EQ(
+      ping_around<TypeParam>(context.device(), Mailbox{data.data(), source.data(), add, add + 1},
+                             rounds, most, KokkosIris::signal_add),
+      0);
   context.barrier();
-  EXPECT_EQ(add_flags(0), signal_t(rounds));
+  EXPECT_EQ(::Test::staged(add_flags.view())(0), signal_t(rounds));
 }
 
 KOKKOS_FUNCTION bool put_then_empty_signal(const DeviceContext& d, double* dst, const double* src,
@@ -219,26 +226,27 @@ bool put_then_empty_signal_in_kernel(const DeviceContext& d, double* dst, const 
 }
 
 /// A signal without data keeps its place behind the puts before it.
-TYPED_TEST(CopyEngine, EmptyPutStillSignalsInOrder) {
+DEVICE_TYPED_TEST(CopyEngine, EmptyPutStillSignalsInOrder) {
   auto context = ::Test::make_context<TypeParam>();
   const std::size_t n = 20000;
   auto target = context.template zeros<double*>("target", n);
   auto flag = context.template zeros<signal_t>("flag");
   const int next = (context.rank() + 1) % context.size();
   const int previous = (context.rank() + context.size() - 1) % context.size();
-  std::vector<double> source(n);
+  const ::Test::SharedView<double*, TypeParam> source("source", n);
+  const TypeParam exec;
   for (int round = 1; round <= 100; ++round) {
-    std::fill(source.begin(), source.end(), round + context.rank() * 1000.0);
+    std::fill_n(source.data(), n, round + context.rank() * 1000.0);
+    const bool in_kernel = KokkosIris::Impl::is_gpu_space_v<TypeParam> || round % 20 == 0;
     auto* const call =
-        round % 20 == 0 ? &put_then_empty_signal_in_kernel<TypeParam> : &put_then_empty_signal;
+        in_kernel ? &put_then_empty_signal_in_kernel<TypeParam> : &put_then_empty_signal;
     ASSERT_TRUE(call(context.device(), target.data(), source.data(), n, flag.data(),
                      signal_t(round), next));
-    ASSERT_TRUE(KokkosIris::Impl::wait_counter(context.device(),
-                                               {KokkosIris::Impl::WaitPhase::user_wait, previous},
-                                               flag.data(), signal_t(round)));
-    ASSERT_EQ(std::accumulate(target.data(), target.data() + n, 0.0),
+    KokkosIris::wait_until(exec, context, flag, KokkosIris::reached, signal_t(round));
+    const auto got = ::Test::staged(target.view());
+    ASSERT_EQ(std::accumulate(got.data(), got.data() + n, 0.0),
               double(n) * (round + previous * 1000.0));
-    ASSERT_TRUE(KokkosIris::quiet(context.device(), next));
+    KokkosIris::quiet(exec, context, next);
     context.barrier();
   }
 }
@@ -269,19 +277,20 @@ int put_rows_by_teams(const DeviceContext& d, const Target& target, const Source
   };
   int failed = 0;
   Policy policy(ExecutionSpace(), int(source.extent(0)), 1);
-  const int size = std::min(2, policy.team_size_max(kernel, Kokkos::ParallelReduceTag()));
+  const int most = KokkosIris::Impl::is_gpu_space_v<ExecutionSpace> ? 64 : 2;
+  const int size = std::min(most, policy.team_size_max(kernel, Kokkos::ParallelReduceTag()));
   Kokkos::parallel_reduce(Policy(ExecutionSpace(), int(source.extent(0)), size), kernel, failed);
   return failed;
 }
 
-TYPED_TEST(CopyEngine, TeamsWithTinyRings) {
+DEVICE_TYPED_TEST(CopyEngine, TeamsWithTinyRings) {
   for (const std::size_t entries : {2u, 4u}) {
     auto context = ::Test::make_context<TypeParam>({.copy_engine_entries = entries});
     const int rows = 101;
     const int columns = 37;
     auto target =
         context.template full<double**, Kokkos::LayoutRight>("target", -1.0, rows, columns);
-    Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> source("source", rows, columns);
+    const ::Test::SharedView<double**, TypeParam> source("source", rows, columns);
     const int next = (context.rank() + 1) % context.size();
     const int previous = (context.rank() + context.size() - 1) % context.size();
     for (int round = 0; round < 5; ++round) {
@@ -289,33 +298,129 @@ TYPED_TEST(CopyEngine, TeamsWithTinyRings) {
       KokkosIris::quiet(TypeParam(), context, next);
       context.barrier();
       int wrong = 0;
+      const auto got = ::Test::staged(target.view());
       for (int r = 0; r < rows; ++r) {
         for (int c = 0; c + 1 < columns; ++c) {
-          wrong += target(r, c) != previous * 1e6 + r * 1e3 + c ? 1 : 0;
+          wrong += got(r, c) != previous * 1e6 + r * 1e3 + c ? 1 : 0;
         }
-        wrong += target(r, columns - 1) != -1.0 ? 1 : 0;
+        wrong += got(r, columns - 1) != -1.0 ? 1 : 0;
       }
       EXPECT_EQ(wrong, 0);
       context.barrier();
-      std::fill_n(target.data(), target.span(), -1.0);
+      Kokkos::deep_copy(target.view(), -1.0);
       context.barrier();
     }
   }
 }
 
-TYPED_TEST(CopyEngine, QuietWithoutCopies) {
+/// Every thread puts one element; every third waits for its copy.
+template <class ExecutionSpace>
+int put_elements_by_threads(const DeviceContext& d, double* dst, const double* src, int n,
+                            int peer) {
+  int failed = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::RangePolicy<ExecutionSpace>(0, n),
+      KOKKOS_LAMBDA(int i, int& sum) {
+        bool going = KokkosIris::put(d, dst + i, src + i, 1, peer, copy_engine);
+        if (i % 3 == 0) going = going && KokkosIris::quiet(d, peer);
+        sum += going ? 0 : 1;
+      },
+      failed);
+  return failed;
+}
+
+/// More threads than places in the ring, many of them in one warp: whoever has a place fills it
+/// while the others wait for theirs.
+DEVICE_TYPED_TEST(CopyEngine, ThreadsWithTinyRings) {
+  const int n = 333;
+  for (const std::size_t entries : {2u, 8u}) {
+    auto context = ::Test::make_context<TypeParam>({.copy_engine_entries = entries});
+    auto target = context.template full<double*>("target", -1.0, n);
+    auto source = context.template empty<double*>("source", n);
+    ::Test::random_fill_anywhere(source.view(), ::Test::stream(context.rank()));
+    const int next = (context.rank() + 1) % context.size();
+    const int previous = (context.rank() + context.size() - 1) % context.size();
+    context.barrier();
+    EXPECT_EQ(
+        put_elements_by_threads<TypeParam>(context.device(), target.data(), source.data(), n, next),
+        0);
+    KokkosIris::quiet(TypeParam(), context, next);
+    context.barrier();
+    const auto got = ::Test::staged(target.view());
+    for (int i = 0; i < n; ++i) {
+      ASSERT_EQ(got(i), ::Test::random_value<double>(::Test::stream(previous), i)) << i;
+    }
+    context.barrier();
+  }
+}
+
+/// Starts a kernel of one thread that puts n elements, waits for them, and does so again. Counts
+/// the waits that were given up.
+template <class ExecutionSpace, class Counter>
+void start_puts(const ExecutionSpace& exec, const DeviceContext& d, double* dst, const double* src,
+                std::size_t n, int rounds, int peer, const Counter& failed) {
+  Kokkos::parallel_for(
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        for (int round = 0; round < rounds; ++round) {
+          if (KokkosIris::put(d, dst, src, n, peer, copy_engine) && KokkosIris::quiet(d, peer))
+            continue;
+          ++failed();
+          return;
+        }
+      });
+}
+
+/// Copies that the host submits behind a running kernel wait for it; those of the kernel must not
+/// wait for them.
+DEVICE_TYPED_TEST(CopyEngine, HostPutsBehindAKernelThatPuts) {
+  auto context = ::Test::make_context<TypeParam>({.copy_engine_entries = 2});
+  const std::size_t n = 1000;
+  auto target = context.template zeros<double*>("target", 2 * n);
+  auto source = context.template zeros<double*>("source", n);
+  auto flag = context.template zeros<signal_t>("flag");
+  const ::Test::SharedView<int, TypeParam> failed("failed");
+  const auto second =
+      Kokkos::subview(target.view(), Kokkos::pair<std::size_t, std::size_t>(n, 2 * n));
+  const int next = (context.rank() + 1) % context.size();
+  const int previous = (context.rank() + context.size() - 1) % context.size();
+  const TypeParam exec;
+  for (int round = 1; round <= 10; ++round) {
+    Kokkos::deep_copy(exec, source.view(), context.rank() * 1000.0 + round);
+    start_puts(exec, context.device(), target.data(), source.data(), n, 20, next, failed);
+    KokkosIris::put(exec, context, second, source, next, copy_engine);
+    KokkosIris::put_signal(exec, context, second, source, flag.data(), 1, KokkosIris::signal_add,
+                           next, copy_engine);
+    KokkosIris::quiet(exec, context, next);
+    EXPECT_EQ(failed(), 0);
+    context.barrier();
+    const auto got = ::Test::staged(target.view());
+    for (std::size_t i = 0; i < 2 * n; ++i) ASSERT_EQ(got(i), previous * 1000.0 + round) << i;
+    EXPECT_EQ(::Test::get_at(flag), signal_t(round));
+    context.barrier();
+  }
+}
+
+template <class ExecutionSpace>
+bool quiet_in_kernel(const DeviceContext& d) {
+  return run_one<ExecutionSpace>(KOKKOS_LAMBDA() {
+    bool complete = KokkosIris::quiet(d);
+    for (int peer = 0; peer < d.size(); ++peer) complete = KokkosIris::quiet(d, peer) && complete;
+    return complete;
+  });
+}
+
+DEVICE_TYPED_TEST(CopyEngine, QuietWithoutCopies) {
   auto context = ::Test::make_context<TypeParam>();
   for (int peer = 0; peer < context.size(); ++peer) {
     KokkosIris::quiet(TypeParam(), context, peer);
-    EXPECT_TRUE(KokkosIris::quiet(context.device(), peer));
   }
   KokkosIris::quiet(TypeParam(), context);
-  EXPECT_TRUE(KokkosIris::quiet(context.device()));
+  EXPECT_TRUE(quiet_in_kernel<TypeParam>(context.device()));
 }
 
 /// A peer that is late, or has left its context already, holds nothing up: copies are one-sided,
 /// and copies that were submitted are finished when the context is destroyed.
-TYPED_TEST(CopyEngine, NeedsNoPeerAndEndsWithItsContext) {
+DEVICE_TYPED_TEST(CopyEngine, NeedsNoPeerAndEndsWithItsContext) {
   const TypeParam exec;
   for (int round = 0; round < 5; ++round) {
     auto context = ::Test::make_context<TypeParam>();
@@ -323,9 +428,8 @@ TYPED_TEST(CopyEngine, NeedsNoPeerAndEndsWithItsContext) {
     const int rank = context.rank();
     const std::size_t n = 100000;
     auto target = context.template zeros<double**, Kokkos::LayoutRight>("target", size, n);
-    std::vector<double> values(n, rank + 1.0 + round);
-    const Kokkos::View<const double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
-        source(values.data(), n);
+    const ::Test::SharedView<double*, TypeParam> source("source", n);
+    std::fill_n(source.data(), n, rank + 1.0 + round);
     if (rank == round % size) ::Test::delay(30);
     for (int step = 1; step <= size; ++step) {
       KokkosIris::put(exec, context, Kokkos::subview(target.view(), rank, Kokkos::ALL), source,
@@ -337,8 +441,9 @@ TYPED_TEST(CopyEngine, NeedsNoPeerAndEndsWithItsContext) {
     }
     MPI_Barrier(MPI_COMM_WORLD);
     int wrong = 0;
+    const auto got = ::Test::staged(target.view());
     for (int from = 0; from < size; ++from) {
-      for (std::size_t i = 0; i < n; ++i) wrong += target(from, i) != from + 1.0 + round ? 1 : 0;
+      for (std::size_t i = 0; i < n; ++i) wrong += got(from, i) != from + 1.0 + round ? 1 : 0;
     }
     EXPECT_EQ(wrong, 0);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -346,14 +451,14 @@ TYPED_TEST(CopyEngine, NeedsNoPeerAndEndsWithItsContext) {
 }
 
 /// Wrong arguments are refused on the rank that gives them, with what is wrong; nothing is copied.
-TYPED_TEST(CopyEngine, Misuse) {
+DEVICE_TYPED_TEST(CopyEngine, Misuse) {
   using KokkosIris::ErrorCode;
   auto context = ::Test::make_context<TypeParam>();
   const TypeParam exec;
   auto target = context.template zeros<double*>("target", 10);
   auto flag = context.template zeros<signal_t>("flag");
-  Kokkos::View<double*, Kokkos::HostSpace> local("local", 10);
-  Kokkos::View<double*, Kokkos::HostSpace> longer("longer", 11);
+  ::Test::SharedView<double*, TypeParam> local("local", 10);
+  ::Test::SharedView<double*, TypeParam> longer("longer", 11);
   Kokkos::View<bool*, Kokkos::HostSpace> mask("mask", 9);
   signal_t nowhere = 0;
   Kokkos::deep_copy(local, 1.0);
@@ -386,8 +491,9 @@ TYPED_TEST(CopyEngine, Misuse) {
       "put_signal", "flag");
   KokkosIris::quiet(exec, context);
   context.barrier();
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(target(i), 0.0);
-  EXPECT_EQ(flag(), 0u);
+  const auto got = ::Test::staged(target.view());
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(got(i), 0.0);
+  EXPECT_EQ(::Test::staged(flag.view())(), 0u);
 }
 
 }  // namespace

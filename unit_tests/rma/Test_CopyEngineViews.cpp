@@ -4,7 +4,7 @@
 // Views through the copy engine: layouts, masks, element types, the forms of the host. Kernels are
 // in function templates outside of the tests' classes, as CUDA requires.
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <algorithm>
 #include <rma/KokkosIris_CopyEngineHostPut.hpp>
 #include <rma/KokkosIris_CopyEnginePut.hpp>
@@ -18,7 +18,7 @@ using KokkosIris::signal_t;
 
 template <class ExecutionSpace>
 class CopyEngineViews : public testing::Test {};
-TYPED_TEST_SUITE(CopyEngineViews, Test::ExecutionSpaces, Test::ExecutionSpaceNames);
+TYPED_TEST_SUITE(CopyEngineViews, Test::AllExecutionSpaces, Test::ExecutionSpaceNames);
 
 /// Puts subviews of two arrays of any layouts to the next rank and compares whole arrays with a
 /// copy by plain loops, so that every element outside is a sentinel.
@@ -29,7 +29,7 @@ void check_strided(const char* how) {
   const int next = (context.rank() + 1) % context.size();
   const int previous = (context.rank() + context.size() - 1) % context.size();
   auto target = context.template full<float***, Layout>("target", -1.0f, 9, 11, 7);
-  Kokkos::View<float***, SourceLayout, Kokkos::HostSpace> source("source", 6, 8, 9);
+  const ::Test::SharedView<float***, ExecutionSpace, SourceLayout> source("source", 6, 8, 9);
   using Range = Kokkos::pair<int, int>;
   struct Case {
     Range to[3];
@@ -43,13 +43,14 @@ void check_strided(const char* how) {
   for (std::size_t k = 0; k < std::size(cases); ++k) {
     const Case& c = cases[k];
     ::Test::random_fill(source, ::Test::stream(context.rank(), int(k)));
-    std::fill_n(target.data(), target.span(), -1.0f);
+    Kokkos::deep_copy(target.view(), -1.0f);
     context.barrier();
     KokkosIris::put(exec, context, Kokkos::subview(target.view(), c.to[0], c.to[1], c.to[2]),
                     Kokkos::subview(source, c.from[0], c.from[1], c.from[2]), next, copy_engine);
     KokkosIris::quiet(exec, context, next);
     context.barrier();
-    decltype(source) theirs(Kokkos::view_alloc(Kokkos::WithoutInitializing, "theirs"), 6, 8, 9);
+    const Kokkos::View<float***, SourceLayout, Kokkos::HostSpace> theirs(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "theirs"), 6, 8, 9);
     ::Test::random_fill(theirs, ::Test::stream(previous, int(k)));
     Kokkos::View<float***, Kokkos::LayoutRight, Kokkos::HostSpace> expected(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "expected"), 9, 11, 7);
@@ -63,15 +64,16 @@ void check_strided(const char* how) {
       }
     }
     int wrong = 0;
+    const auto got = ::Test::staged(target.view());
     for (std::size_t i = 0; i < ::Test::count(expected); ++i) {
-      wrong += ::Test::element(target.view(), i) != ::Test::element(expected, i) ? 1 : 0;
+      wrong += ::Test::element(got.view(), i) != ::Test::element(expected, i) ? 1 : 0;
     }
     EXPECT_EQ(wrong, 0) << how << ", case " << k;
     context.barrier();
   }
 }
 
-TYPED_TEST(CopyEngineViews, StridedViews) {
+DEVICE_TYPED_TEST(CopyEngineViews, StridedViews) {
   check_strided<TypeParam, Kokkos::LayoutRight, Kokkos::LayoutRight>("right to right");
   check_strided<TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutLeft>("left to left");
   check_strided<TypeParam, Kokkos::LayoutRight, Kokkos::LayoutLeft>("left to right");
@@ -121,8 +123,8 @@ void check_masks() {
   const int next = (context.rank() + 1) % context.size();
   const int previous = (context.rank() + context.size() - 1) % context.size();
   auto target = context.template empty<double**, Layout>("target", 12, 40);
-  Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> source("source", 12, 31);
-  Kokkos::View<MaskType**, Layout, Kokkos::HostSpace> mask("mask", 12, 31);
+  const ::Test::SharedView<double**, ExecutionSpace> source("source", 12, 31);
+  const ::Test::SharedView<MaskType**, ExecutionSpace, Layout> mask("mask", 12, 31);
   const auto window = Kokkos::subview(target.view(), Kokkos::ALL, Kokkos::pair<int, int>(5, 36));
   for (int pattern = 0; pattern < 6; ++pattern) {
     for (int r = 0; r < 12; ++r) {
@@ -132,7 +134,7 @@ void check_masks() {
         source(r, c) = selected ? context.rank() * 1e4 + r * 31 + c : ::Test::poison<double>();
       }
     }
-    std::fill_n(target.data(), target.span(), -1.0);
+    Kokkos::deep_copy(target.view(), -1.0);
     context.barrier();
     if (pattern % 2 == 0) {
       ASSERT_TRUE(masked_put_by_team<ExecutionSpace>(context.device(), window, source, mask, next));
@@ -142,11 +144,12 @@ void check_masks() {
     }
     context.barrier();
     int wrong = 0;
+    const auto got = ::Test::staged(target.view());
     for (int r = 0; r < 12; ++r) {
       for (int c = 0; c < 40; ++c) {
         const bool inside = c >= 5 && c < 36 && masked(pattern, std::size_t(r * 31 + c - 5));
         const double expected = inside ? previous * 1e4 + r * 31 + c - 5 : -1.0;
-        wrong += target(r, c) != expected ? 1 : 0;
+        wrong += got(r, c) != expected ? 1 : 0;
       }
     }
     EXPECT_EQ(wrong, 0) << "pattern " << pattern;
@@ -154,7 +157,7 @@ void check_masks() {
   }
 }
 
-TYPED_TEST(CopyEngineViews, MasksWithHoles) {
+DEVICE_TYPED_TEST(CopyEngineViews, MasksWithHoles) {
   check_masks<TypeParam, Kokkos::LayoutRight, bool>();
   check_masks<TypeParam, Kokkos::LayoutLeft, int>();
 }
@@ -167,7 +170,7 @@ void fill_slowly(const ExecutionSpace& exec, const View& view, double value) {
 }
 
 /// The forms of the host: after the kernel that makes the data; put_signal; get of what peers hold.
-TYPED_TEST(CopyEngineViews, HostForms) {
+DEVICE_TYPED_TEST(CopyEngineViews, HostForms) {
   auto context = ::Test::make_context<TypeParam>();
   const TypeParam exec;
   const int size = context.size();
@@ -176,20 +179,20 @@ TYPED_TEST(CopyEngineViews, HostForms) {
   auto source = context.template zeros<double*>("source", n);
   auto target = context.template zeros<double**, Kokkos::LayoutRight>("target", size, n);
   auto flags = context.template zeros<signal_t*>("flags", size);
-  Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> got("got", size, n);
+  const ::Test::SharedView<double**, TypeParam> got("got", size, n);
   for (int round = 1; round <= 10; ++round) {
     fill_slowly(exec, source.view(), rank * 1e7 + round * 1e5);
     for (int peer = 0; peer < size; ++peer) {
       KokkosIris::put_signal(exec, context, Kokkos::subview(target.view(), rank, Kokkos::ALL),
-                             source, &flags(rank), signal_t(round), KokkosIris::signal_set, peer,
-                             copy_engine);
+                             source, flags.data() + rank, signal_t(round), KokkosIris::signal_set,
+                             peer, copy_engine);
     }
     for (int peer = 0; peer < size; ++peer) {
-      ASSERT_TRUE(KokkosIris::Impl::wait_counter(context.device(),
-                                                 {KokkosIris::Impl::WaitPhase::user_wait, peer},
-                                                 &flags(peer), signal_t(round)));
+      KokkosIris::wait_until(exec, context, flags.data() + peer, KokkosIris::reached,
+                             signal_t(round));
+      const auto arrived = ::Test::staged(target.view());
       for (std::size_t i = 0; i < n; ++i) {
-        ASSERT_EQ(target(peer, i), peer * 1e7 + round * 1e5 + double(i));
+        ASSERT_EQ(arrived(peer, i), peer * 1e7 + round * 1e5 + double(i));
       }
     }
     for (int peer = 0; peer < size; ++peer) {
@@ -207,7 +210,7 @@ TYPED_TEST(CopyEngineViews, HostForms) {
 }
 
 /// The forms on the default instance, and a signal word given as a view.
-TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
+DEVICE_TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
   auto context = ::Test::make_context<TypeParam>();
   const int rank = context.rank();
   const int next = (rank + 1) % context.size();
@@ -217,7 +220,7 @@ TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
   auto masked = context.template full<int**, Kokkos::LayoutRight>("masked", -1, 20, 30);
   auto words = context.template zeros<signal_t*>("words", 2);
   auto word = context.template zeros<signal_t>("word");
-  const Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace> got("got", 20, 30);
+  const ::Test::SharedView<int**, TypeParam, Kokkos::LayoutLeft> got("got", 20, 30);
   const Kokkos::View<bool**, Kokkos::HostSpace> mask("mask", 20, 30);
   mask(3, 4) = mask(19, 29) = true;
   const typename decltype(context)::execution_space exec;
@@ -234,18 +237,20 @@ TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
                            signal_t(1), KokkosIris::signal_add, next, copy_engine);
     KokkosIris::quiet(context, next);
     KokkosIris::wait_until(context, word, KokkosIris::reached, signal_t(round));
-    KokkosIris::wait_until(context, &words(1), KokkosIris::reached, signal_t(round));
+    KokkosIris::wait_until(context, words.data() + 1, KokkosIris::reached, signal_t(round));
     context.barrier();
     KokkosIris::get(context, got, source, next, copy_engine);
     KokkosIris::quiet(context);
+    const auto arrived = ::Test::staged(target.view());
+    const auto selected = ::Test::staged(masked.view());
     for (int i = 0; i < 600; ++i) {
       ASSERT_EQ(got(i / 30, i % 30), next * 100000 + round * 1000 + i);
-      ASSERT_EQ(target(i / 30, i % 30), previous * 100000 + round * 1000 + i);
-      ASSERT_EQ(masked(i / 30, i % 30),
+      ASSERT_EQ(arrived(i / 30, i % 30), previous * 100000 + round * 1000 + i);
+      ASSERT_EQ(selected(i / 30, i % 30),
                 mask(i / 30, i % 30) ? previous * 100000 + round * 1000 + i : -1);
     }
-    EXPECT_EQ(word(), signal_t(round));
-    EXPECT_EQ(words(0), 0u);
+    EXPECT_EQ(::Test::get_at(word), signal_t(round));
+    EXPECT_EQ(::Test::get_at(words, 0), 0u);
     context.barrier();
   }
   const Kokkos::View<signal_t, Kokkos::HostSpace> local("local");
@@ -265,15 +270,16 @@ TYPED_TEST(CopyEngineViews, HostFormsWithoutAnInstance) {
   context.barrier();
 }
 
+struct Particle {
+  std::int64_t id;
+  std::int16_t kind[5];
+  bool operator==(const Particle& other) const {
+    return id == other.id && std::equal(kind, kind + 5, other.kind);
+  }
+};
+
 /// Any trivially copyable element, and views of rank 0.
-TYPED_TEST(CopyEngineViews, ElementTypes) {
-  struct Particle {
-    std::int64_t id;
-    std::int16_t kind[5];
-    bool operator==(const Particle& other) const {
-      return id == other.id && std::equal(kind, kind + 5, other.kind);
-    }
-  };
+DEVICE_TYPED_TEST(CopyEngineViews, ElementTypes) {
   auto context = ::Test::make_context<TypeParam>();
   const TypeParam exec;
   const int next = (context.rank() + 1) % context.size();
@@ -282,20 +288,22 @@ TYPED_TEST(CopyEngineViews, ElementTypes) {
     using T = decltype(example);
     auto target = context.template empty<T*>("target", 33);
     auto single = context.template empty<T>("single");
-    Kokkos::View<T*, Kokkos::HostSpace> source("source", 33);
+    const ::Test::SharedView<T*, TypeParam> source("source", 33);
     for (std::size_t i = 0; i < 33; ++i) {
       source(i) = ::Test::random_value<T>(::Test::stream(context.rank()), i);
     }
-    const Kokkos::View<const T*, Kokkos::HostSpace> constant = source;
+    const ::Test::SharedView<const T*, TypeParam> constant = source;
     KokkosIris::put(exec, context, target, constant, next, copy_engine);
     KokkosIris::put(exec, context, single, Kokkos::subview(constant, 7), next, copy_engine);
     KokkosIris::quiet(exec, context, next);
     context.barrier();
+    const auto got = ::Test::staged(target.view());
+    const auto got_one = ::Test::staged(single.view());
     for (std::size_t i = 0; i < 33; ++i) {
       const T expected = ::Test::random_value<T>(::Test::stream(previous), i);
-      EXPECT_TRUE(target(i) == expected);
+      EXPECT_TRUE(got(i) == expected);
       if (i == 7) {
-        EXPECT_TRUE(single() == expected);
+        EXPECT_TRUE(got_one() == expected);
       }
     }
   };
@@ -309,7 +317,7 @@ TYPED_TEST(CopyEngineViews, ElementTypes) {
 }
 
 /// Rows further apart than 4 GiB and an offset beyond it; only a few pages of the heap are touched.
-TYPED_TEST(CopyEngineViews, OffsetsBeyondFourGigabytes) {
+DEVICE_TYPED_TEST(CopyEngineViews, OffsetsBeyondFourGigabytes) {
   const std::size_t pitch = (std::size_t(2) << 30) + 4096;
   auto context = ::Test::make_context<TypeParam>({.heap_size = 4 * pitch});
   const TypeParam exec;
@@ -318,7 +326,7 @@ TYPED_TEST(CopyEngineViews, OffsetsBeyondFourGigabytes) {
   auto target = context.template empty<char**, Kokkos::LayoutRight>("target", 4, pitch);
   const auto end = Kokkos::pair<std::size_t, std::size_t>(pitch - 100, pitch);
   const auto window = Kokkos::subview(target.view(), Kokkos::ALL, end);
-  Kokkos::View<char**, Kokkos::LayoutRight, Kokkos::HostSpace> source("source", 4, 100);
+  const ::Test::SharedView<char**, TypeParam> source("source", 4, 100);
   for (int r = 0; r < 4; ++r) {
     for (int c = 0; c < 100; ++c) source(r, c) = char(context.rank() * 31 + r * 7 + c);
   }
@@ -327,7 +335,8 @@ TYPED_TEST(CopyEngineViews, OffsetsBeyondFourGigabytes) {
   context.barrier();
   int wrong = 0;
   for (int r = 0; r < 4; ++r) {
-    for (int c = 0; c < 100; ++c) wrong += window(r, c) != char(previous * 31 + r * 7 + c) ? 1 : 0;
+    const auto row = ::Test::staged(Kokkos::subview(window, r, Kokkos::ALL));
+    for (int c = 0; c < 100; ++c) wrong += row(c) != char(previous * 31 + r * 7 + c) ? 1 : 0;
   }
   EXPECT_EQ(wrong, 0);
   KokkosIris::get(exec, context, source, window, next, copy_engine);
@@ -337,6 +346,66 @@ TYPED_TEST(CopyEngineViews, OffsetsBeyondFourGigabytes) {
       ASSERT_EQ(source(r, c), char(context.rank() * 31 + r * 7 + c));
     }
   }
+  context.barrier();
+}
+
+/// A value for every byte of a large array, and their check, where the array lies.
+KOKKOS_FUNCTION unsigned char byte_at(std::size_t i, int rank) {
+  return static_cast<unsigned char>((i * 2654435761u >> 9) + static_cast<std::size_t>(rank) * 37u);
+}
+template <class ExecutionSpace>
+void fill_bytes(unsigned char* bytes, std::size_t n, int rank) {
+  Kokkos::parallel_for(
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::size_t>>(0, n),
+      KOKKOS_LAMBDA(std::size_t i) { bytes[i] = byte_at(i, rank); });
+}
+template <class ExecutionSpace>
+std::size_t wrong_bytes(const unsigned char* bytes, std::size_t n, int rank) {
+  std::size_t wrong = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::size_t>>(0, n),
+      KOKKOS_LAMBDA(std::size_t i, std::size_t & sum) {
+        sum += bytes[i] != byte_at(i, rank) ? 1u : 0u;
+      },
+      wrong);
+  return wrong;
+}
+template <class ExecutionSpace>
+bool put_and_quiet(const DeviceContext& d, unsigned char* dst, const unsigned char* src,
+                   std::size_t n, int peer) {
+  int failed = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::RangePolicy<ExecutionSpace>(0, 1),
+      KOKKOS_LAMBDA(int, int& sum) {
+        const bool done =
+            KokkosIris::put(d, dst, src, n, peer, copy_engine) && KokkosIris::quiet(d, peer);
+        sum += done ? 0 : 1;
+      },
+      failed);
+  return failed == 0;
+}
+
+/// One copy of more than 4 GiB, from a kernel and from the host. On a GPU only: the host's test
+/// machines have less memory.
+DEVICE_TYPED_TEST(CopyEngineViews, MoreThanFourGigabytes) {
+  if constexpr (!KokkosIris::Impl::is_gpu_space_v<TypeParam>) return;
+  const std::size_t n = (std::size_t(4) << 30) + 12345;
+  auto context = ::Test::make_context<TypeParam>({.heap_size = 2 * n + (std::size_t(1) << 20)});
+  auto source = context.template empty<unsigned char*>("source", n);
+  auto target = context.template zeros<unsigned char*>("target", n);
+  const int next = (context.rank() + 1) % context.size();
+  const int previous = (context.rank() + context.size() - 1) % context.size();
+  fill_bytes<TypeParam>(source.data(), n, context.rank());
+  context.barrier();
+  ASSERT_TRUE(put_and_quiet<TypeParam>(context.device(), target.data(), source.data(), n, next));
+  context.barrier();
+  EXPECT_EQ(wrong_bytes<TypeParam>(target.data(), n, previous), 0u);
+  context.barrier();
+  fill_bytes<TypeParam>(source.data(), n, context.rank() + 100);
+  KokkosIris::put(TypeParam(), context, target, source, next, copy_engine);
+  KokkosIris::quiet(TypeParam(), context, next);
+  context.barrier();
+  EXPECT_EQ(wrong_bytes<TypeParam>(target.data(), n, previous + 100), 0u);
   context.barrier();
 }
 

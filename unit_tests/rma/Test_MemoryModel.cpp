@@ -4,10 +4,10 @@
 // Litmus tests of the memory model, a million rounds each. A batch is one kernel that visits
 // thousands of cells, each on cache lines of its own, without waiting for the other ranks in
 // between, so that they race through the same cells; one barrier a batch lines them up. A cell of
-// batch g holds values above those of batch g - 1, and nothing is ever reset.
-// timeout: 180
+// batch g holds values above those of batch g - 1, and nothing is ever reset. (On a GPU an eighth
+// of the rounds, because ranks may share it.) timeout: 180
 
-#include <TestUtilities.hpp>
+#include <DeviceTesting.hpp>
 #include <utility>
 #include <vector>
 
@@ -18,7 +18,12 @@ using KokkosIris::signal_set;
 using KokkosIris::signal_t;
 
 constexpr int cells = 4096;
-constexpr int batches = 256;  // 2^20 rounds
+
+/// Batches of a test, and rounds of the tests without batches.
+template <class ExecutionSpace>
+inline constexpr int batches_on = KokkosIris::Impl::is_gpu_space_v<ExecutionSpace> ? 32 : 256;
+template <class ExecutionSpace>
+inline constexpr int rounds_on = KokkosIris::Impl::is_gpu_space_v<ExecutionSpace> ? 300 : 3000;
 
 /// A word with a pair of cache lines for itself.
 struct alignas(128) Cell {
@@ -29,6 +34,20 @@ struct alignas(128) Payload {
   std::uint64_t words[4];
 };
 
+/// Kernel of a batch.
+template <class Body>
+struct Batch {
+  Body m_body;
+  DeviceContext m_device;
+  signal_t m_g;
+  int* m_ok;
+  KOKKOS_FUNCTION void operator()(int) const {
+    if (!KokkosIris::barrier(m_device)) return;
+    m_body(m_device, m_g);
+    *m_ok = KokkosIris::barrier(m_device) ? 1 : 0;
+  }
+};
+
 template <class ExecutionSpace>
 class MemoryModel : public testing::Test {
  public:
@@ -37,18 +56,14 @@ class MemoryModel : public testing::Test {
   int m_rank = m_context.rank();
   int m_size = m_context.size();
 
-  /// One batch: all ranks start together, `body(g)` runs in a kernel of one thread, all end
+  /// One batch: all ranks start together, `body(d, g)` runs in a kernel of one thread, all end
   /// together. After it every rank may look at everything.
   template <class Body>
   void batch(signal_t g, const Body& body) {
-    const auto d = m_context.device();
-    const Kokkos::View<int, ExecutionSpace> ok("ok");
-    Kokkos::parallel_for(
-        Kokkos::RangePolicy<ExecutionSpace>(0, 1), KOKKOS_LAMBDA(int) {
-          if (!KokkosIris::barrier(d)) return;
-          body(d, g);
-          ok() = KokkosIris::barrier(d) ? 1 : 0;
-        });
+    const ::Test::SharedView<int, ExecutionSpace> ok("ok");
+    Kokkos::parallel_for(Kokkos::RangePolicy<ExecutionSpace>(0, 1),
+                         Batch<Body>{body, m_context.device(), g, ok.data()});
+    Kokkos::fence();
     if (ok() == 0) m_context.barrier();  // raises the reason
   }
 
@@ -59,18 +74,18 @@ class MemoryModel : public testing::Test {
   }
 };
 
-TYPED_TEST_SUITE(MemoryModel, ::Test::ExecutionSpaces, ::Test::ExecutionSpaceNames);
+TYPED_TEST_SUITE(MemoryModel, ::Test::AllExecutionSpaces, ::Test::ExecutionSpaceNames);
 
 /// Message passing: data by plain stores, then a release signal; who acquires the signal sees the
 /// data. Fails if the signal is a relaxed store and moves before the stores (compiler, or any
 /// weakly ordered processor or device), or if test() is a relaxed load.
-TYPED_TEST(MemoryModel, MessagePassing) {
-  auto data = this->m_context.template zeros<Payload*>("data", cells);
-  auto flags = this->m_context.template zeros<Cell*>("flags", cells);
-  const Kokkos::View<long, TypeParam> wrong("wrong"), early("early");
-  const int next = (this->m_rank + 1) % this->m_size;
-  for (signal_t g = 1; g <= batches; ++g) {
-    this->batch(
+DEVICE_TYPED_TEST(MemoryModel, MessagePassing) {
+  auto data = self.m_context.template zeros<Payload*>("data", cells);
+  auto flags = self.m_context.template zeros<Cell*>("flags", cells);
+  const ::Test::SharedView<long, TypeParam> wrong("wrong"), early("early");
+  const int next = (self.m_rank + 1) % self.m_size;
+  for (signal_t g = 1; g <= batches_on<TypeParam>; ++g) {
+    self.batch(
         g, KOKKOS_LAMBDA(const DeviceContext& d, signal_t g) {
           const auto look = [&](int i) {
             for (int k = 0; k < 4; ++k)
@@ -96,20 +111,20 @@ TYPED_TEST(MemoryModel, MessagePassing) {
 /// Message passing of blocks through the byte mover, each used again as soon as the reader says so.
 /// Fails if streamed stores are not fenced before the signal (seen on x86), or if "consumed" is not
 /// waited for.
-TYPED_TEST(MemoryModel, MessagePassingOfBlocks) {
+DEVICE_TYPED_TEST(MemoryModel, MessagePassingOfBlocks) {
   constexpr int words = 16384;  // 128 KiB
-  constexpr int rounds = 4000;
-  auto source = this->m_context.template empty<std::uint64_t*>("source", words);
-  auto data = this->m_context.template zeros<std::uint64_t*>("data", words);
-  auto flag = this->m_context.template zeros<Cell>("flag");
-  auto consumed = this->m_context.template zeros<Cell>("consumed");
-  const Kokkos::View<long, TypeParam> wrong("wrong"), done("done");
-  const int next = (this->m_rank + 1) % this->m_size;
-  const int previous = (this->m_rank + this->m_size - 1) % this->m_size;
-  const auto d = this->m_context.device();
+  const int rounds = rounds_on<TypeParam>;
+  auto source = self.m_context.template empty<std::uint64_t*>("source", words);
+  auto data = self.m_context.template zeros<std::uint64_t*>("data", words);
+  auto flag = self.m_context.template zeros<Cell>("flag");
+  auto consumed = self.m_context.template zeros<Cell>("consumed");
+  const ::Test::SharedView<long, TypeParam> wrong("wrong"), done("done");
+  const int next = (self.m_rank + 1) % self.m_size;
+  const int previous = (self.m_rank + self.m_size - 1) % self.m_size;
+  const auto d = self.m_context.device();
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
-        for (signal_t g = 1; g <= rounds; ++g) {
+        for (signal_t g = 1; g <= static_cast<signal_t>(rounds); ++g) {
           const int n = g % 64 == 0 ? words : 512 + static_cast<int>(g % 97);
           for (int i = 0; i < n; ++i) source(i) = g * 1000003u + static_cast<std::uint64_t>(i);
           if (!KokkosIris::wait_until(d, &consumed().word, KokkosIris::reached, g - 1)) return;
@@ -125,7 +140,7 @@ TYPED_TEST(MemoryModel, MessagePassingOfBlocks) {
         }
         done() = 1;
       });
-  this->m_context.barrier();
+  self.m_context.barrier();
   EXPECT_EQ(done(), 1);
   EXPECT_EQ(wrong(), 0);
 }
@@ -133,13 +148,13 @@ TYPED_TEST(MemoryModel, MessagePassingOfBlocks) {
 /// Store buffering: each of two ranks stores to the other and then looks at its own word, with a
 /// fence between; at least one sees the other's store. Fails, also on x86, if the fence is less
 /// than sequentially consistent or missing: both stores then wait in store buffers.
-TYPED_TEST(MemoryModel, StoreBuffering) {
-  auto words = this->m_context.template zeros<Cell*>("words", cells);
-  auto saw = this->m_context.template zeros<int*>("saw", cells);
-  const int peer = this->partner();
+DEVICE_TYPED_TEST(MemoryModel, StoreBuffering) {
+  auto words = self.m_context.template zeros<Cell*>("words", cells);
+  auto saw = self.m_context.template zeros<int*>("saw", cells);
+  const int peer = self.partner();
   long both_missed = 0;
-  for (signal_t g = 1; g <= batches; ++g) {
-    this->batch(
+  for (signal_t g = 1; g <= batches_on<TypeParam>; ++g) {
+    self.batch(
         g, KOKKOS_LAMBDA(const DeviceContext& d, signal_t g) {
           if (peer < 0) return;
           for (int i = 0; i < cells; ++i) {
@@ -148,13 +163,14 @@ TYPED_TEST(MemoryModel, StoreBuffering) {
             saw(i) = KokkosIris::test(d, &words(i).word, KokkosIris::eq, g) ? 1 : 0;
           }
         });
-    if (peer < 0 || this->m_rank % 2 != 0) {
-      this->m_context.barrier();
+    if (peer < 0 || self.m_rank % 2 != 0) {
+      self.m_context.barrier();
       continue;
     }
-    const auto theirs = saw.peer(peer);
-    for (int i = 0; i < cells; ++i) both_missed += saw(i) == 0 && theirs(i) == 0;
-    this->m_context.barrier();
+    const auto mine = ::Test::staged(saw.view());
+    const auto theirs = ::Test::staged(saw.peer(peer));
+    for (int i = 0; i < cells; ++i) both_missed += mine(i) == 0 && theirs(i) == 0;
+    self.m_context.barrier();
   }
   EXPECT_EQ(both_missed, 0);
 }
@@ -162,16 +178,16 @@ TYPED_TEST(MemoryModel, StoreBuffering) {
 /// Two times two writes: the ranks write two words in opposite order, with a fence between; it
 /// cannot be that of both words the first write stays. Fails if the fence is missing, on weakly
 /// ordered machines, or if remote stores of one thread overtake each other (write combining).
-TYPED_TEST(MemoryModel, TwoPlusTwoWrites) {
-  auto x = this->m_context.template zeros<Cell*>("x", cells);
-  auto y = this->m_context.template zeros<Cell*>("y", cells);
-  const int peer = this->partner();
-  const bool first = this->m_rank % 2 == 0;
-  const int home = first ? this->m_rank : peer;  // x on the even rank, y on the odd one
-  const int away = first ? peer : this->m_rank;
+DEVICE_TYPED_TEST(MemoryModel, TwoPlusTwoWrites) {
+  auto x = self.m_context.template zeros<Cell*>("x", cells);
+  auto y = self.m_context.template zeros<Cell*>("y", cells);
+  const int peer = self.partner();
+  const bool first = self.m_rank % 2 == 0;
+  const int home = first ? self.m_rank : peer;  // x on the even rank, y on the odd one
+  const int away = first ? peer : self.m_rank;
   long crossed = 0;
-  for (signal_t g = 1; g <= batches; ++g) {
-    this->batch(
+  for (signal_t g = 1; g <= batches_on<TypeParam>; ++g) {
+    self.batch(
         g, KOKKOS_LAMBDA(const DeviceContext& d, signal_t g) {
           if (peer < 0) return;
           for (int i = 0; i < cells; ++i) {
@@ -183,24 +199,25 @@ TYPED_TEST(MemoryModel, TwoPlusTwoWrites) {
           }
         });
     if (peer >= 0 && first) {
-      const auto theirs = y.peer(peer);
+      const auto mine = ::Test::staged(x.view());
+      const auto theirs = ::Test::staged(y.peer(peer));
       for (int i = 0; i < cells; ++i)
-        crossed += x(i).word == 4 * g + 1 && theirs(i).word == 4 * g + 1;
+        crossed += mine(i).word == 4 * g + 1 && theirs(i).word == 4 * g + 1;
     }
-    this->m_context.barrier();
+    self.m_context.barrier();
   }
   EXPECT_EQ(crossed, 0);
 }
 
 /// Write-to-read causality over three ranks: rank 1 sees rank 0's word and signals rank 2, which
 /// then sees rank 0's data. Fails if a release covers only what its own thread wrote.
-TYPED_TEST(MemoryModel, WriteToReadCausality) {
-  if (this->m_size < 3) return;  // the runs with three and four ranks test it
-  auto data = this->m_context.template zeros<Payload*>("data", cells);
-  auto flags = this->m_context.template zeros<Cell*>("flags", cells);
-  const Kokkos::View<long, TypeParam> wrong("wrong");
-  for (signal_t g = 1; g <= batches; ++g) {
-    this->batch(
+DEVICE_TYPED_TEST(MemoryModel, WriteToReadCausality) {
+  if (self.m_size < 3) return;  // the runs with three and four ranks test it
+  auto data = self.m_context.template zeros<Payload*>("data", cells);
+  auto flags = self.m_context.template zeros<Cell*>("flags", cells);
+  const ::Test::SharedView<long, TypeParam> wrong("wrong");
+  for (signal_t g = 1; g <= batches_on<TypeParam>; ++g) {
+    self.batch(
         g, KOKKOS_LAMBDA(const DeviceContext& d, signal_t g) {
           if (d.rank() > 2) return;
           for (int pass = 0; pass < 2; ++pass) {
@@ -230,15 +247,15 @@ TYPED_TEST(MemoryModel, WriteToReadCausality) {
 /// opposite order; they do not disagree about which came first.
 /// \param by_atomics reads and writes are acq_rel read-modify-writes; else loads with a fence
 /// between
-template <class Fixture>
-void independent_reads(Fixture& test, bool by_atomics) {
+template <class TypeParam>
+void independent_reads(MemoryModel<TypeParam>& test, bool by_atomics) {
   if (test.m_size < 4) return;  // the run with four ranks tests it
   auto x = test.m_context.template zeros<Cell*>("x", cells);
   auto y = test.m_context.template zeros<Cell*>("y", cells);
   auto saw =
       test.m_context.template zeros<int*>("saw", cells);  // bit 0: the first word, bit 1: second
   long disagreed = 0;
-  for (signal_t g = 1; g <= batches; ++g) {
+  for (signal_t g = 1; g <= batches_on<TypeParam>; ++g) {
     test.batch(
         g, KOKKOS_LAMBDA(const DeviceContext& d, signal_t g) {
           const int rank = d.rank();
@@ -267,8 +284,9 @@ void independent_reads(Fixture& test, bool by_atomics) {
           }
         });
     if (test.m_rank == 2) {
-      const auto other = saw.peer(3);
-      for (int i = 0; i < cells; ++i) disagreed += saw(i) == 1 && other(i) == 1;
+      const auto mine = ::Test::staged(saw.view());
+      const auto other = ::Test::staged(saw.peer(3));
+      for (int i = 0; i < cells; ++i) disagreed += mine(i) == 1 && other(i) == 1;
     }
     test.m_context.barrier();
   }
@@ -277,19 +295,19 @@ void independent_reads(Fixture& test, bool by_atomics) {
 
 /// Fails if acq_rel read-modify-writes are carried out as relaxed ones on a machine where a store
 /// may become visible to one reader before another.
-TYPED_TEST(MemoryModel, IndependentReadsByAtomics) { independent_reads(*this, true); }
+DEVICE_TYPED_TEST(MemoryModel, IndependentReadsByAtomics) { independent_reads(self, true); }
 
 /// Fails if the fence is less than sequentially consistent, on such a machine.
-TYPED_TEST(MemoryModel, IndependentReadsWithFences) { independent_reads(*this, false); }
+DEVICE_TYPED_TEST(MemoryModel, IndependentReadsWithFences) { independent_reads(self, false); }
 
 /// The barrier inside kernels is the hand-over itself: plain stores before, plain loads after it,
 /// with no signal. Fails if the arrival is not a release or the departure not an acquire, or if a
 /// barrier lets a rank through before another has come.
-TYPED_TEST(MemoryModel, BarrierOrdersPlainStores) {
-  auto words = this->m_context.template zeros<std::uint64_t*>("words", this->m_size);
-  const Kokkos::View<long, TypeParam> wrong("wrong"), ok("ok");
-  const auto d = this->m_context.device();
-  const int rounds = 3000;
+DEVICE_TYPED_TEST(MemoryModel, BarrierOrdersPlainStores) {
+  auto words = self.m_context.template zeros<std::uint64_t*>("words", self.m_size);
+  const ::Test::SharedView<long, TypeParam> wrong("wrong"), ok("ok");
+  const auto d = self.m_context.device();
+  const int rounds = rounds_on<TypeParam>;
   Kokkos::parallel_for(
       Kokkos::RangePolicy<TypeParam>(0, 1), KOKKOS_LAMBDA(int) {
         const std::size_t mine = static_cast<std::size_t>(d.rank());
@@ -303,7 +321,7 @@ TYPED_TEST(MemoryModel, BarrierOrdersPlainStores) {
         }
         ok() = 1;
       });
-  this->m_context.barrier();
+  self.m_context.barrier();
   EXPECT_EQ(ok(), 1);
   EXPECT_EQ(wrong(), 0);
 }

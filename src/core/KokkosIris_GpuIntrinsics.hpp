@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// The few instructions that kernels need and Kokkos does not offer: clock, sleep, and plain loads
+/// and stores with an order at system scope. (desul's atomic_load is a read-modify-write, which
+/// does not work on host memory across PCIe and is slow everywhere.)
+///
+/// One instruction, one function. The bodies are device code; on the host they do nothing, and must
+/// not be called.
+
+#ifndef KOKKOSIRIS_GPU_INTRINSICS_HPP
+#define KOKKOSIRIS_GPU_INTRINSICS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosIris::Impl {
+
+#if defined(KOKKOS_ENABLE_CUDA)
+
+#if defined(__CUDA_ARCH__)
+#define KOKKOSIRIS_PTX(...) __asm__ volatile(__VA_ARGS__)
+#else
+#define KOKKOSIRIS_PTX(...)
+#endif
+
+/// Ticks of a clock that all multiprocessors of the device share (nanoseconds; it advances in steps
+/// of up to a microsecond). See Gpu::ticks_per_second.
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_ticks() {
+  std::uint64_t ticks = 0;
+  KOKKOSIRIS_PTX("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
+  return ticks;
+}
+
+/// Suspends the thread for about `nanoseconds`, at most twice as long and at most a millisecond.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_sleep([[maybe_unused]] unsigned nanoseconds) {
+  KOKKOSIRIS_PTX("nanosleep.u32 %0;" ::"r"(nanoseconds));
+}
+
+/// ld.relaxed.sys: single-copy atomic, never from a stale cache, orders nothing.
+KOKKOS_FORCEINLINE_FUNCTION std::uint32_t gpu_load_relaxed(
+    [[maybe_unused]] const std::uint32_t* p) {
+  std::uint32_t value = 0;
+  KOKKOSIRIS_PTX("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_load_relaxed(
+    [[maybe_unused]] const std::uint64_t* p) {
+  std::uint64_t value = 0;
+  KOKKOSIRIS_PTX("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+  return value;
+}
+
+/// ld.acquire.sys: what was released with the value read, by any GPU or the host, is visible to
+/// later accesses of this thread.
+KOKKOS_FORCEINLINE_FUNCTION std::uint32_t gpu_load_acquire(
+    [[maybe_unused]] const std::uint32_t* p) {
+  std::uint32_t value = 0;
+  KOKKOSIRIS_PTX("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_load_acquire(
+    [[maybe_unused]] const std::uint64_t* p) {
+  std::uint64_t value = 0;
+  KOKKOSIRIS_PTX("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+  return value;
+}
+
+/// st.relaxed.sys: single-copy atomic, orders nothing.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_relaxed([[maybe_unused]] std::uint32_t* p,
+                                                   [[maybe_unused]] std::uint32_t value) {
+  KOKKOSIRIS_PTX("st.relaxed.sys.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_relaxed([[maybe_unused]] std::uint64_t* p,
+                                                   [[maybe_unused]] std::uint64_t value) {
+  KOKKOSIRIS_PTX("st.relaxed.sys.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+
+/// st.release.sys: earlier accesses of this thread, and what it observed through a barrier of its
+/// block, are visible to whoever acquires the value, on any GPU or the host.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] std::uint32_t* p,
+                                                   [[maybe_unused]] std::uint32_t value) {
+  KOKKOSIRIS_PTX("st.release.sys.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] std::uint64_t* p,
+                                                   [[maybe_unused]] std::uint64_t value) {
+  KOKKOSIRIS_PTX("st.release.sys.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+
+/// Returns its argument, of which the compiler knows nothing afterwards.
+KOKKOS_FORCEINLINE_FUNCTION int gpu_opaque(int value) {
+  KOKKOSIRIS_PTX("" : "+r"(value));
+  return value;
+}
+
+#undef KOKKOSIRIS_PTX
+
+#elif defined(KOKKOS_ENABLE_HIP)
+
+#if defined(__HIP_DEVICE_COMPILE__)
+#define KOKKOSIRIS_HIP_CODE(...) __VA_ARGS__
+#else
+#define KOKKOSIRIS_HIP_CODE(...)
+#endif
+
+/// Ticks of a clock that all compute units share, see Gpu::ticks_per_second.
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_ticks() {
+  KOKKOSIRIS_HIP_CODE(return static_cast<std::uint64_t>(wall_clock64());)
+  return 0;
+}
+
+/// Suspends the wave for about a hundred cycles; gfx9 has no sleep of a given time.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_sleep(unsigned) {
+  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_s_sleep(2);)
+}
+
+/// Single-copy atomic at system scope, orders nothing.
+template <class Word>
+KOKKOS_FORCEINLINE_FUNCTION Word gpu_load_relaxed([[maybe_unused]] const Word* p) {
+  KOKKOSIRIS_HIP_CODE(return __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);)
+  return Word(0);
+}
+/// What was released with the value read is visible to later accesses of this thread.
+template <class Word>
+KOKKOS_FORCEINLINE_FUNCTION Word gpu_load_acquire([[maybe_unused]] const Word* p) {
+  KOKKOSIRIS_HIP_CODE(return __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);)
+  return Word(0);
+}
+/// Single-copy atomic at system scope, orders nothing.
+template <class Word>
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_relaxed([[maybe_unused]] Word* p,
+                                                   [[maybe_unused]] Word value) {
+  KOKKOSIRIS_HIP_CODE(__hip_atomic_store(p, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);)
+}
+/// Earlier accesses of this thread, and what it observed through a barrier of its block, are
+/// visible to whoever acquires the value.
+template <class Word>
+KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] Word* p,
+                                                   [[maybe_unused]] Word value) {
+  KOKKOSIRIS_HIP_CODE(__hip_atomic_store(p, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);)
+}
+
+/// Returns its argument, of which the compiler knows nothing afterwards.
+KOKKOS_FORCEINLINE_FUNCTION int gpu_opaque(int value) {
+  KOKKOSIRIS_HIP_CODE(__asm__ volatile("" : "+v"(value));)
+  return value;
+}
+
+#undef KOKKOSIRIS_HIP_CODE
+
+#endif
+
+/// The unsigned type of four or eight bytes that carries a T through the functions above.
+template <class T>
+using word_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+}  // namespace KokkosIris::Impl
+
+#endif

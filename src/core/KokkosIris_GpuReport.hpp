@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// What this process sees of GPUs, for kokkosiris_info.
+
+#ifndef KOKKOSIRIS_GPU_REPORT_HPP
+#define KOKKOSIRIS_GPU_REPORT_HPP
+
+#include <string>
+#include <vector>
+
+namespace KokkosIris::Impl {
+
+/// One line for each GPU that this process sees: ordinal, name, UUID, bus address, and which others
+/// its kernels can reach, as far as the runtime tells. Exists in builds with a GPU backend only.
+/// \throws Error (system)
+std::vector<std::string> describe_gpus(int rank);
+
+}  // namespace KokkosIris::Impl
+
+#endif

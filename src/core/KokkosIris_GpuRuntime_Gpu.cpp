@@ -1,0 +1,468 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <algorithm>
+#include <core/KokkosIris_Error.hpp>
+#include <core/KokkosIris_GpuIntrinsics.hpp>
+#include <core/KokkosIris_GpuReport.hpp>
+#include <core/KokkosIris_GpuRuntime.hpp>
+#include <cstdio>
+#include <cstring>
+#include <desul/atomics.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <cuda.h>
+#endif
+
+// KOKKOSIRIS_GPU(Malloc) is cudaMalloc or hipMalloc: the two runtimes have the same functions with
+// the same arguments, but for the few that are named below.
+#if defined(KOKKOS_ENABLE_CUDA)
+#define KOKKOSIRIS_GPU(name) cuda##name
+#define KOKKOSIRIS_GPU_TEXT "cuda"
+#else
+#define KOKKOSIRIS_GPU(name) hip##name
+#define KOKKOSIRIS_GPU_TEXT "hip"
+#endif
+
+namespace KokkosIris::Impl {
+namespace {
+
+using Status = KOKKOSIRIS_GPU(Error_t);
+using Where = Gpu::Where;
+
+#if defined(KOKKOS_ENABLE_CUDA)
+using Properties = cudaDeviceProp;
+constexpr Status out_of_memory = cudaErrorMemoryAllocation;
+constexpr Status unloading = cudaErrorCudartUnloading;
+#else
+using Properties = hipDeviceProp_t;
+constexpr Status out_of_memory = hipErrorOutOfMemory;
+constexpr Status unloading = hipErrorDeinitialized;
+#endif
+
+std::string text_of(const char* call, Status status) {
+  return std::string(KOKKOSIRIS_GPU_TEXT) + call + ": " + KOKKOSIRIS_GPU(GetErrorName)(status) +
+         ", " + KOKKOSIRIS_GPU(GetErrorString)(status);
+}
+
+void check(Status status, const char* call, int device, int rank, const std::string& detail,
+           Where where) {
+  if (status == KOKKOSIRIS_GPU(Success)) return;
+  // The runtime keeps the last error, which would be taken for that of a later call of the
+  // application's.
+  static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
+  const bool no_room = status == out_of_memory;
+  throw_error(
+      no_room ? ErrorCode::out_of_memory : ErrorCode::system, rank, "Context",
+      text_of(call, status) + (device >= 0 ? " (GPU " + std::to_string(device) + ")" : "") + detail,
+      where);
+}
+
+/// For destructors. A process that ends takes its runtime down before its static objects: what is
+/// freed then has been freed.
+void report_failure(Status status, const char* call) noexcept {
+  if (status == KOKKOSIRIS_GPU(Success) || status == unloading) return;
+  static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
+  try {
+    report(text_of(call, status));
+  } catch (...) {
+    report("a call of the GPU runtime failed");
+  }
+}
+
+/// Makes a device current for a scope.
+class DeviceScopeGuard {
+ public:
+  DeviceScopeGuard(int device, int rank, Where where) {
+    check(KOKKOSIRIS_GPU(GetDevice)(&m_before), "GetDevice", device, rank, "", where);
+    if (m_before == device) return;
+    check(KOKKOSIRIS_GPU(SetDevice)(device), "SetDevice", device, rank, "", where);
+    m_changed = true;
+  }
+  /// Does what it can, for functions that must not throw.
+  explicit DeviceScopeGuard(int device) noexcept {
+    if (KOKKOSIRIS_GPU(GetDevice)(&m_before) != KOKKOSIRIS_GPU(Success) || m_before == device)
+      return;
+    m_changed = KOKKOSIRIS_GPU(SetDevice)(device) == KOKKOSIRIS_GPU(Success);
+  }
+  DeviceScopeGuard(const DeviceScopeGuard&) = delete;
+  DeviceScopeGuard& operator=(const DeviceScopeGuard&) = delete;
+  ~DeviceScopeGuard() {
+    if (m_changed) report_failure(KOKKOSIRIS_GPU(SetDevice)(m_before), "SetDevice");
+  }
+
+ private:
+  int m_before = 0;
+  bool m_changed = false;
+};
+
+Properties properties_of(int device, int rank, Where where) {
+  Properties properties;
+  check(KOKKOSIRIS_GPU(GetDeviceProperties)(&properties, device), "GetDeviceProperties", device,
+        rank, "", where);
+  return properties;
+}
+
+/// One thread writes or adds to a word; the launch orders it behind the stream's earlier work.
+__global__ void change_word(std::uint64_t* word, std::uint64_t value, bool adds) {
+  __threadfence_system();
+  if (adds) {
+    desul::atomic_fetch_add(word, value, desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
+  } else {
+    gpu_store_release(word, value);
+  }
+}
+
+/// Writes a word from a stream without a kernel. \return false if the driver cannot
+#if defined(KOKKOS_ENABLE_CUDA)
+bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
+  using Function = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+  // From the driver that is loaded, so that programs need not be linked with it.
+  static const Function write = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+    const Status status = cudaGetDriverEntryPointByVersion("cuStreamWriteValue64", &found, 12000,
+                                                           cudaEnableDefault, &result);
+#else
+    const Status status =
+        cudaGetDriverEntryPoint("cuStreamWriteValue64", &found, cudaEnableDefault, &result);
+#endif
+    if (status == cudaSuccess && result == cudaDriverEntryPointSuccess) {
+      return reinterpret_cast<Function>(found);
+    }
+    static_cast<void>(cudaGetLastError());
+    return Function(nullptr);
+  }();
+  // The default flags include the barrier that the contract needs.
+  return write != nullptr && write(stream, reinterpret_cast<CUdeviceptr>(word), value,
+                                   CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
+}
+#else
+bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
+  if (hipStreamWriteValue64(stream, word, value, 0) == hipSuccess) return true;
+  static_cast<void>(hipGetLastError());
+  return false;
+}
+#endif
+
+}  // namespace
+
+// Calls a function of the runtime on this device and checks it.
+#define KOKKOSIRIS_GPU_CALL(name, ...)                                                       \
+  do {                                                                                       \
+    const DeviceScopeGuard guard(m_device, m_rank, where);                                   \
+    check(KOKKOSIRIS_GPU(name)(__VA_ARGS__), #name, m_device, m_rank, std::string(), where); \
+  } while (false)
+// The same for functions that must not throw.
+#define KOKKOSIRIS_GPU_CALL_NOEXCEPT(name, ...)               \
+  do {                                                        \
+    const DeviceScopeGuard guard(m_device);                   \
+    report_failure(KOKKOSIRIS_GPU(name)(__VA_ARGS__), #name); \
+  } while (false)
+
+std::string to_string(const GpuUuid& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", uuid[i]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits;
+  }
+  return text;
+}
+
+int Gpu::count(int rank, Where where) {
+  int devices = 0;
+  check(KOKKOSIRIS_GPU(GetDeviceCount)(&devices), "GetDeviceCount", -1, rank, "", where);
+  return devices;
+}
+
+GpuUuid Gpu::uuid(Where where) const {
+  const Properties properties = properties_of(m_device, m_rank, where);
+  GpuUuid uuid;
+  static_assert(sizeof(properties.uuid) == sizeof(uuid));
+  std::memcpy(uuid.data(), &properties.uuid, sizeof(uuid));
+  return uuid;
+}
+
+std::string Gpu::name(Where where) const { return properties_of(m_device, m_rank, where).name; }
+
+std::string Gpu::description(Where where) const {
+  return "GPU " + std::to_string(m_device) + " (" + name(where) + ", " + to_string(uuid(where)) +
+         ")";
+}
+
+std::string Gpu::bus_address(Where where) const {
+  char text[32] = "";
+  check(KOKKOSIRIS_GPU(DeviceGetPCIBusId)(text, sizeof(text), m_device), "DeviceGetPCIBusId",
+        m_device, m_rank, "", where);
+  return text;
+}
+
+double Gpu::ticks_per_second([[maybe_unused]] Where where) const {
+#if defined(KOKKOS_ENABLE_CUDA)
+  return 1e9;
+#else
+  int kilohertz = 0;
+  check(hipDeviceGetAttribute(&kilohertz, hipDeviceAttributeWallClockRate, m_device),
+        "DeviceGetAttribute", m_device, m_rank, "", where);
+  return 1e3 * kilohertz;
+#endif
+}
+
+bool Gpu::can_access(int other, Where where) const {
+  if (other == m_device) return true;
+  int possible = 0;
+  check(KOKKOSIRIS_GPU(DeviceCanAccessPeer)(&possible, m_device, other), "DeviceCanAccessPeer",
+        m_device, m_rank, "", where);
+  return possible != 0;
+}
+
+std::optional<Gpu::Link> Gpu::link(int other) const noexcept {
+  int rank = 0;
+  int atomics = 0;
+  if (KOKKOSIRIS_GPU(DeviceGetP2PAttribute)(&rank, KOKKOSIRIS_GPU(DevP2PAttrPerformanceRank),
+                                            m_device, other) != KOKKOSIRIS_GPU(Success) ||
+      KOKKOSIRIS_GPU(DeviceGetP2PAttribute)(&atomics,
+                                            KOKKOSIRIS_GPU(DevP2PAttrNativeAtomicSupported),
+                                            m_device, other) != KOKKOSIRIS_GPU(Success)) {
+    static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
+    return std::nullopt;
+  }
+  return Link{rank, atomics != 0};
+}
+
+void* Gpu::allocate(std::size_t bytes, Where where) const {
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  void* memory = nullptr;
+  check(KOKKOSIRIS_GPU(Malloc)(&memory, bytes), "Malloc", m_device, m_rank,
+        " for " + std::to_string(bytes) + " bytes", where);
+  return memory;
+}
+
+void Gpu::free(void* memory) const noexcept { KOKKOSIRIS_GPU_CALL_NOEXCEPT(Free, memory); }
+
+void* Gpu::allocate_host(std::size_t bytes, Where where) const {
+  void* memory = nullptr;
+#if defined(KOKKOS_ENABLE_CUDA)
+  KOKKOSIRIS_GPU_CALL(HostAlloc, &memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+#else
+  KOKKOSIRIS_GPU_CALL(HostMalloc, &memory, bytes,
+                      hipHostMallocPortable | hipHostMallocMapped | hipHostMallocCoherent);
+#endif
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void Gpu::free_host(void* memory) const noexcept {
+#if defined(KOKKOS_ENABLE_CUDA)
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(FreeHost, memory);
+#else
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(HostFree, memory);
+#endif
+}
+
+void* Gpu::register_host(void* memory, std::size_t bytes, Where where) const {
+  KOKKOSIRIS_GPU_CALL(HostRegister, memory, bytes,
+                      KOKKOSIRIS_GPU(HostRegisterPortable) | KOKKOSIRIS_GPU(HostRegisterMapped));
+  void* address = nullptr;
+  try {
+    KOKKOSIRIS_GPU_CALL(HostGetDevicePointer, &address, memory, 0);
+  } catch (...) {
+    unregister_host(memory);
+    throw;
+  }
+  return address;
+}
+
+void Gpu::unregister_host(void* memory) const noexcept {
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(HostUnregister, memory);
+}
+
+GpuIpcHandle Gpu::export_handle(void* base, Where where) const {
+  GpuIpcHandle handle;
+  KOKKOSIRIS_GPU_CALL(IpcGetMemHandle, &handle, base);
+  return handle;
+}
+
+void* Gpu::open_handle(const GpuIpcHandle& handle, Where where) const {
+  void* base = nullptr;
+  KOKKOSIRIS_GPU_CALL(IpcOpenMemHandle, &base, handle, KOKKOSIRIS_GPU(IpcMemLazyEnablePeerAccess));
+  return base;
+}
+
+void Gpu::close_handle(void* base) const noexcept {
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(IpcCloseMemHandle, base);
+}
+
+GpuStream Gpu::create_stream(int urgency, Where where) const {
+  int lowest = 0;
+  int highest = 0;
+  KOKKOSIRIS_GPU_CALL(DeviceGetStreamPriorityRange, &lowest, &highest);
+  // Smaller numbers go first; other streams have 0.
+  const int priority = std::max(highest, -urgency);
+  GpuStream stream = nullptr;
+  KOKKOSIRIS_GPU_CALL(StreamCreateWithPriority, &stream, KOKKOSIRIS_GPU(StreamNonBlocking),
+                      priority);
+  return stream;
+}
+
+void Gpu::destroy_stream(GpuStream stream) const noexcept {
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(StreamDestroy, stream);
+}
+
+void Gpu::synchronize(GpuStream stream, Where where) const {
+  KOKKOSIRIS_GPU_CALL(StreamSynchronize, stream);
+}
+
+GpuEvent Gpu::create_event(Where where) const {
+  GpuEvent event = nullptr;
+  KOKKOSIRIS_GPU_CALL(EventCreateWithFlags, &event, KOKKOSIRIS_GPU(EventDisableTiming));
+  return event;
+}
+
+void Gpu::destroy_event(GpuEvent event) const noexcept {
+  KOKKOSIRIS_GPU_CALL_NOEXCEPT(EventDestroy, event);
+}
+
+void Gpu::record(GpuEvent event, GpuStream stream, Where where) const {
+  KOKKOSIRIS_GPU_CALL(EventRecord, event, stream);
+}
+
+void Gpu::wait(GpuStream stream, GpuEvent event, Where where) const {
+  KOKKOSIRIS_GPU_CALL(StreamWaitEvent, stream, event, 0);
+}
+
+bool Gpu::is_complete(GpuEvent event, Where where) const {
+  const Status status = KOKKOSIRIS_GPU(EventQuery)(event);
+  if (status == KOKKOSIRIS_GPU(ErrorNotReady)) return false;
+  check(status, "EventQuery", m_device, m_rank, "", where);
+  return true;
+}
+
+bool Gpu::is_complete(GpuStream stream, Where where) const {
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  const Status status = KOKKOSIRIS_GPU(StreamQuery)(stream);
+  if (status == KOKKOSIRIS_GPU(ErrorNotReady)) return false;
+  check(status, "StreamQuery", m_device, m_rank, "", where);
+  return true;
+}
+
+void Gpu::synchronize(GpuEvent event, Where where) const {
+  KOKKOSIRIS_GPU_CALL(EventSynchronize, event);
+}
+
+void Gpu::make_current(Where where) const {
+  check(KOKKOSIRIS_GPU(SetDevice)(m_device), "SetDevice", m_device, m_rank, "", where);
+}
+
+void Gpu::write_word(GpuStream stream, std::uint64_t* word, std::uint64_t value,
+                     Where where) const {
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  if (stream_write(stream, word, value)) return;
+  change_word<<<1, 1, 0, stream>>>(word, value, false);
+  check(KOKKOSIRIS_GPU(GetLastError)(), "LaunchKernel", m_device, m_rank, "", where);
+}
+
+void Gpu::add_to_word(GpuStream stream, std::uint64_t* word, std::uint64_t value,
+                      Where where) const {
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  change_word<<<1, 1, 0, stream>>>(word, value, true);
+  check(KOKKOSIRIS_GPU(GetLastError)(), "LaunchKernel", m_device, m_rank, "", where);
+}
+
+void Gpu::copy(void* to, const void* from, std::size_t bytes, GpuStream stream, Where where) const {
+  KOKKOSIRIS_GPU_CALL(MemcpyAsync, to, from, bytes, KOKKOSIRIS_GPU(MemcpyDefault), stream);
+}
+
+void Gpu::copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                  std::size_t width, std::size_t height, GpuStream stream, Where where) const {
+  KOKKOSIRIS_GPU_CALL(Memcpy2DAsync, to, to_pitch, from, from_pitch, width, height,
+                      KOKKOSIRIS_GPU(MemcpyDefault), stream);
+}
+
+void Gpu::set(void* memory, int byte, std::size_t bytes, GpuStream stream, Where where) const {
+  KOKKOSIRIS_GPU_CALL(MemsetAsync, memory, byte, bytes, stream);
+}
+
+namespace {
+
+/// Copies between two places, both ways and in all forms, of which each runtime has its own idea.
+void rehearse_copies(const Gpu& gpu, GpuStream stream, char* one, char* other, std::size_t bytes,
+                     Where where) {
+  for (int way = 0; way < 2; ++way, std::swap(one, other)) {
+    for (const std::size_t n : {std::size_t(1), std::size_t(4096), bytes}) {
+      gpu.copy(one, other, n, stream, where);
+    }
+    gpu.copy(one + 1, other + 3, bytes - 3, stream, where);
+    gpu.copy_2d(one, 7, other, 5, 3, 4, stream, where);
+    gpu.copy_2d(one, 512, other, 1024, 256, 16, stream, where);
+  }
+}
+
+/// Memory that both sides reach and that moves between them, if there is such.
+char* allocate_managed(std::size_t bytes) {
+  void* memory = nullptr;
+  if (KOKKOSIRIS_GPU(MallocManaged)(&memory, bytes) == KOKKOSIRIS_GPU(Success)) {
+    return static_cast<char*>(memory);
+  }
+  static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
+  return nullptr;
+}
+
+}  // namespace
+
+void Gpu::rehearse_stream_work(GpuStream stream, Where where) const {
+  static std::mutex mutex;
+  static std::set<int> rehearsed;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (rehearsed.count(m_device) != 0) return;
+  // More than what runtimes send with the command itself.
+  constexpr std::size_t bytes = std::size_t(1) << 18;
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  using Memory = std::unique_ptr<char, std::function<void(char*)>>;
+  const auto release = [this](char* memory) { free(memory); };
+  const Memory device(static_cast<char*>(allocate(2 * bytes, where)), release);
+  const Memory managed(allocate_managed(bytes), release);
+  const Memory pinned(static_cast<char*>(allocate_host(bytes, where)),
+                      [this](char* memory) { free_host(memory); });
+  std::vector<char> pageable(bytes);
+  if (managed != nullptr) std::memset(managed.get(), 0, bytes);
+  set(device.get(), 0, 2 * bytes, stream, where);
+  for (char* const other : {device.get() + bytes, pinned.get(), pageable.data(), managed.get()}) {
+    if (other != nullptr) rehearse_copies(*this, stream, device.get(), other, bytes, where);
+  }
+  auto* const word = reinterpret_cast<std::uint64_t*>(device.get());
+  write_word(stream, word, 1, where);
+  add_to_word(stream, word, 1, where);
+  synchronize(stream, where);
+  rehearsed.insert(m_device);
+}
+
+std::vector<std::string> describe_gpus(int rank) {
+  std::vector<std::string> lines;
+  const int devices = Gpu::count(rank);
+  for (int device = 0; device < devices; ++device) {
+    const Gpu gpu(device, rank);
+    std::string line = gpu.description() + " at " + gpu.bus_address() + ", reaches:";
+    bool any = false;
+    for (int other = 0; other < devices; ++other) {
+      if (other == device || !gpu.can_access(other)) continue;
+      any = true;
+      line += " " + std::to_string(other);
+      if (const auto link = gpu.link(other)) {
+        line += " (link class " + std::to_string(link->performance_rank) +
+                (link->atomics ? ", atomics)" : ", no atomics)");
+      }
+    }
+    lines.push_back(line + (any ? "" : " no other"));
+  }
+  return lines;
+}
+
+}  // namespace KokkosIris::Impl

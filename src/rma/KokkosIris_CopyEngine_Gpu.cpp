@@ -1,0 +1,353 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The copy engine of GPUs: a proxy thread and two streams for each peer.
+//
+// Kernels commit descriptors to rings in host memory; the proxy hands each to the ring's stream:
+// the copy, its signal, and a write of the ring's count of completed copies, in this order. The
+// stream carries them out in order, so nothing needs to be waited for on the host, and a kernel in
+// quiet() polls a word in the memory of its own GPU.
+//
+// The host's copies wait for the work in an execution space before them, so they have streams of
+// their own: a kernel that waits for its copies must not find them behind one that waits for the
+// kernel. For the same reason the two kinds of streams have urgencies, hence queues of the
+// hardware, that no other streams have.
+//
+// A kernel cannot wake a thread of the host. While copies come, the proxy looks at the rings all
+// the time; then it sleeps between looks, longer after a while: a copy that comes after a pause
+// waits up to `short_sleep` for the proxy, after a long pause up to `long_sleep`, which costs a
+// core some promille of its time.
+
+#include <sys/prctl.h>
+
+#include <atomic>
+#include <chrono>
+#include <core/KokkosIris_DeviceControl.hpp>
+#include <core/KokkosIris_Error.hpp>
+#include <core/KokkosIris_GpuRuntime.hpp>
+#include <core/KokkosIris_Runtime.hpp>
+#include <core/KokkosIris_ServiceThread.hpp>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <rma/KokkosIris_HostCopyQueue.hpp>
+#include <thread>
+#include <vector>
+
+namespace KokkosIris::Impl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after a copy
+constexpr auto attentive_time = std::chrono::milliseconds(50);  ///< with short sleeps
+constexpr auto short_sleep = std::chrono::microseconds(20);
+constexpr auto long_sleep = std::chrono::microseconds(500);
+
+/// Of streams: those of the rings never wait for anything but copies.
+constexpr int ring_urgency = 2;
+constexpr int host_urgency = 1;
+
+/// Descriptors that share one write of the completed count, as long as they are small.
+constexpr std::uint64_t largest_batch = 8;
+constexpr std::uint64_t largest_batch_bytes = 65536;
+
+/// The largest pitch of a 2-D copy, a limit of the runtimes' (MaxPitch).
+constexpr std::uint64_t largest_pitch = std::numeric_limits<std::int32_t>::max();
+
+/// What kernels see, in the memory of the GPU: the queues, then the rings, then two counters each.
+class RingStorage {
+ public:
+  RingStorage(const Gpu& gpu, int peers, std::size_t entries, CopyEngine* engine, GpuStream stream)
+      : m_gpu(gpu), m_entries(entries) {
+    const auto count = static_cast<std::size_t>(peers);
+    const std::size_t rings_at = sizeof(PaddedFlag);
+    static_assert(sizeof(CopyEngineQueues) <= sizeof(PaddedFlag));
+    const std::size_t counters_at = (rings_at + count * sizeof(CopyRing) + sizeof(PaddedFlag) - 1) /
+                                    sizeof(PaddedFlag) * sizeof(PaddedFlag);
+    const std::size_t bytes = counters_at + 2 * count * sizeof(PaddedFlag);
+    std::vector<char> image(bytes);
+    try {
+      m_device = static_cast<char*>(gpu.allocate(bytes));
+      m_host =
+          static_cast<CopyRingEntry*>(gpu.allocate_host(count * entries * sizeof(CopyRingEntry)));
+      auto* const counters = reinterpret_cast<PaddedFlag*>(m_device + counters_at);
+      for (std::size_t peer = 0; peer < count; ++peer) {
+        m_rings.push_back(CopyRing{&counters[2 * peer].value, &counters[2 * peer + 1].value,
+                                   m_host + peer * entries});
+      }
+      const CopyEngineQueues queues{reinterpret_cast<CopyRing*>(m_device + rings_at), entries,
+                                    engine};
+      std::memcpy(image.data(), &queues, sizeof(queues));
+      std::memcpy(image.data() + rings_at, m_rings.data(), count * sizeof(CopyRing));
+      gpu.copy(m_device, image.data(), bytes, stream);
+      gpu.synchronize(stream);
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
+  RingStorage(const RingStorage&) = delete;
+  RingStorage& operator=(const RingStorage&) = delete;
+  ~RingStorage() { release(); }
+
+  CopyEngineQueues* queues() const { return reinterpret_cast<CopyEngineQueues*>(m_device); }
+  /// Addresses of the counters are those of the device.
+  const CopyRing& ring(int peer) const { return m_rings[static_cast<std::size_t>(peer)]; }
+  std::size_t entries() const { return m_entries; }
+
+ private:
+  void release() noexcept {
+    if (m_host != nullptr) m_gpu.free_host(m_host);
+    if (m_device != nullptr) m_gpu.free(m_device);
+  }
+
+  Gpu m_gpu;
+  std::size_t m_entries;
+  char* m_device = nullptr;
+  CopyRingEntry* m_host = nullptr;
+  std::vector<CopyRing> m_rings;
+};
+
+/// Streams and events that end with their owner.
+class StreamSet {
+ public:
+  explicit StreamSet(const Gpu& gpu) : m_gpu(gpu) {}
+  StreamSet(const StreamSet&) = delete;
+  StreamSet& operator=(const StreamSet&) = delete;
+  ~StreamSet() {
+    for (const GpuStream stream : m_streams) m_gpu.destroy_stream(stream);
+    for (const GpuEvent event : m_events) m_gpu.destroy_event(event);
+  }
+  GpuStream add_stream(int urgency) { return m_streams.emplace_back(m_gpu.create_stream(urgency)); }
+  GpuEvent add_event() { return m_events.emplace_back(m_gpu.create_event()); }
+
+ private:
+  Gpu m_gpu;
+  std::vector<GpuStream> m_streams;
+  std::vector<GpuEvent> m_events;
+};
+
+void copy_data(const Gpu& gpu, GpuStream stream, const CopyWork& work) {
+  if (work.width == 0 || work.height == 0) return;
+  const bool adjacent =
+      work.height == 1 || (work.destination_pitch == work.width && work.source_pitch == work.width);
+  const auto fits = [&](std::uint64_t pitch) {
+    return pitch >= work.width && pitch <= largest_pitch;
+  };
+  if (adjacent) {
+    gpu.copy(work.destination, work.source, work.width * work.height, stream);
+  } else if (fits(work.destination_pitch) && fits(work.source_pitch)) {
+    gpu.copy_2d(work.destination, work.destination_pitch, work.source, work.source_pitch,
+                work.width, work.height, stream);
+  } else {
+    for (std::uint64_t row = 0; row < work.height; ++row) {
+      gpu.copy(work.destination + row * work.destination_pitch,
+               work.source + row * work.source_pitch, work.width, stream);
+    }
+  }
+}
+
+void carry_out(const Gpu& gpu, GpuStream stream, const CopyWork& work) {
+  copy_data(gpu, stream, work);
+  if (work.signal_action == CopySignal::set) {
+    gpu.write_word(stream, work.signal, work.signal_value);
+  } else if (work.signal_action == CopySignal::add) {
+    gpu.add_to_word(stream, work.signal, work.signal_value);
+  }
+}
+
+class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
+ public:
+  GpuCopyEngine(Runtime& runtime, std::size_t entries)
+      : m_runtime(runtime),
+        m_gpu(Gpu::of_default_instance(runtime.rank())),
+        m_streams(m_gpu),
+        m_own_stream(m_streams.add_stream(ring_urgency)),
+        m_storage(m_gpu, runtime.size(), entries, this, m_own_stream),
+        m_peers(static_cast<std::size_t>(runtime.size())),
+        m_seen_reserved(static_cast<std::uint64_t*>(m_gpu.allocate_host(sizeof(std::uint64_t))),
+                        [gpu = m_gpu](void* memory) { gpu.free_host(memory); }) {
+    m_gpu.rehearse_stream_work(m_own_stream);
+    for (std::size_t i = 0; i < m_peers.size(); ++i) {
+      Peer& peer = m_peers[i];
+      peer.ring_stream = m_streams.add_stream(ring_urgency);
+      peer.host_stream = m_streams.add_stream(host_urgency);
+      peer.order = m_streams.add_event();
+      peer.done = m_streams.add_event();
+      // A stream, too, is set up by its first use.
+      m_gpu.write_word(peer.ring_stream, m_storage.ring(static_cast<int>(i)).completed, 0);
+      m_gpu.record(peer.order, peer.ring_stream);
+      m_gpu.wait(peer.host_stream, peer.order);
+      m_gpu.synchronize(peer.host_stream);
+    }
+    m_proxy = start_service_thread(runtime.rank(), "KokkosIris:copy", [this] { run(); });
+  }
+  ~GpuCopyEngine() override {
+    m_stop.store(true);
+    m_proxy.join();
+    for (const Peer& peer : m_peers) {
+      try {
+        m_gpu.synchronize(peer.ring_stream);
+        m_gpu.synchronize(peer.host_stream);
+      } catch (const Error& error) {
+        report(error.what());
+      }
+    }
+  }
+  GpuCopyEngine(const GpuCopyEngine&) = delete;
+  GpuCopyEngine& operator=(const GpuCopyEngine&) = delete;
+
+  CopyEngineQueues* queues() noexcept override { return m_storage.queues(); }
+  // Only kernels use the rings, and the proxy alone carries out what they hold.
+  void submitted(int, std::uint64_t, const CopyWork&) noexcept override {}
+  void progress(int) noexcept override {}
+  HostCopyQueue* host_queue() noexcept override { return this; }
+
+  void follow(int number, const GpuExecutionSpace& exec) override {
+    Peer& peer = m_peers[static_cast<std::size_t>(number)];
+    const std::lock_guard<std::mutex> lock(peer.mutex);
+    while (hand_over(number, peer)) {
+    }
+    join(peer);
+    // Where the instance has nothing to do, an event would only cost time between the copies.
+    if (m_gpu.is_complete(gpu_stream(exec))) return;
+    m_gpu.record(peer.order, gpu_stream(exec));
+    m_gpu.wait(peer.host_stream, peer.order);
+  }
+  void submit(int number, const CopyWork& work) override {
+    Peer& peer = m_peers[static_cast<std::size_t>(number)];
+    const std::lock_guard<std::mutex> lock(peer.mutex);
+    carry_out(m_gpu, peer.host_stream, work);
+  }
+  bool wait(int number) override {
+    Peer& peer = m_peers[static_cast<std::size_t>(number)];
+    const std::uint64_t target = reserved(number);
+    bool marked = false;
+    auto complete = [&] {
+      const std::lock_guard<std::mutex> lock(peer.mutex);
+      while (hand_over(number, peer)) {
+      }
+      if (!marked && static_cast<std::int64_t>(peer.taken - target) >= 0) {
+        join(peer);
+        m_gpu.record(peer.done, peer.host_stream);
+        marked = true;
+      }
+      // Another thread may have recorded the event anew, later: then this one waits longer.
+      return marked && m_gpu.is_complete(peer.done);
+    };
+    return m_runtime.wait_until(
+        {WaitPhase::copy_engine_quiet, m_runtime.rank()},
+        [](void* argument) { return (*static_cast<decltype(complete)*>(argument))(); }, &complete);
+  }
+
+ private:
+  struct alignas(128) Peer {
+    std::mutex mutex;
+    std::uint64_t taken = 0;   ///< positions of the ring that have been handed to its stream
+    std::uint64_t joined = 0;  ///< positions that the host's stream waits for
+    GpuStream ring_stream = nullptr;
+    GpuStream host_stream = nullptr;
+    GpuEvent order = nullptr;  ///< passed from one stream to the next
+    GpuEvent done = nullptr;   ///< what quiet on the host waits for
+  };
+
+  /// Later copies of the host wait for those that were taken from the ring. The caller holds the
+  /// mutex, or is alone.
+  void join(Peer& peer) {
+    if (peer.joined == peer.taken) return;
+    m_gpu.record(peer.order, peer.ring_stream);
+    m_gpu.wait(peer.host_stream, peer.order);
+    peer.joined = peer.taken;
+  }
+
+  /// Hands the oldest committed copies of a ring to its stream. The caller holds the mutex.
+  /// \return false if there was none
+  bool hand_over(int number, Peer& peer) {
+    const CopyRing& ring = m_storage.ring(number);
+    const std::uint64_t first = peer.taken;
+    std::uint64_t bytes = 0;
+    while (peer.taken - first < largest_batch && bytes <= largest_batch_bytes) {
+      const CopyWork* const work = committed_copy(ring.entries, m_storage.entries(), peer.taken);
+      if (work == nullptr) break;
+      // A copy that is refused is over as well: its entry must not stop those behind it.
+      ++peer.taken;
+      bytes += work->width * work->height;
+      try {
+        carry_out(m_gpu, peer.ring_stream, *work);
+      } catch (const Error& error) {
+        m_runtime.raise_abort(error.code(), "copy engine", error.what());
+      }
+    }
+    if (peer.taken == first) return false;
+    m_gpu.write_word(peer.ring_stream, ring.completed, peer.taken);
+    return true;
+  }
+
+  /// Positions of a ring that kernels have reserved.
+  std::uint64_t reserved(int number) {
+    const std::lock_guard<std::mutex> lock(m_own_mutex);
+    m_gpu.copy(m_seen_reserved.get(), m_storage.ring(number).reserved, sizeof(std::uint64_t),
+               m_own_stream);
+    m_gpu.synchronize(m_own_stream);
+    return *m_seen_reserved;
+  }
+
+  bool look_at_all_rings() {
+    bool worked = false;
+    for (std::size_t i = 0; i < m_peers.size(); ++i) {
+      const std::lock_guard<std::mutex> lock(m_peers[i].mutex);
+      worked = hand_over(static_cast<int>(i), m_peers[i]) || worked;
+    }
+    return worked;
+  }
+
+  void run() noexcept {
+    try {
+      m_gpu.make_current();
+      // Sleeps end when they should, not up to 50 us later.
+      static_cast<void>(prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL));
+      auto last_work = Clock::now();
+      for (;;) {
+        // Read before the look at the rings: what was submitted before the end is finished.
+        const bool stop = m_stop.load();
+        if (look_at_all_rings()) {
+          last_work = Clock::now();
+          continue;
+        }
+        if (stop) return;
+        const auto idle = Clock::now() - last_work;
+        if (idle > attentive_time) {
+          std::this_thread::sleep_for(long_sleep);
+        } else if (idle > busy_time) {
+          std::this_thread::sleep_for(short_sleep);
+        }
+      }
+    } catch (const Error& error) {
+      m_runtime.raise_abort(error.code(), "copy engine", error.what());
+    }
+  }
+
+  Runtime& m_runtime;
+  Gpu m_gpu;
+  StreamSet m_streams;
+  GpuStream m_own_stream;
+  RingStorage m_storage;
+  std::vector<Peer> m_peers;
+  std::mutex m_own_mutex;
+  std::unique_ptr<std::uint64_t, std::function<void(void*)>> m_seen_reserved;
+  std::atomic<bool> m_stop = false;
+  std::thread m_proxy;
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<CopyEngine> make_copy_engine<GpuMemorySpace>(Runtime& runtime,
+                                                             std::size_t entries) {
+  return std::make_unique<GpuCopyEngine>(runtime, entries);
+}
+
+}  // namespace KokkosIris::Impl

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Fused operations in CUDA graphs: a call with a prepared workspace is captured once and replayed
+// many times, with other data each time.
+//
+// requires: fused cuda
+
+#include <cuda_runtime.h>
+
+#include <FusedCallsImpl.hpp>
+#include <TestUtilities.hpp>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+using namespace ::Test;
+using GpuContext = KokkosIris::Context<Kokkos::CudaSpace>;
+
+void require(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+/// A multiple of 1/8 in [-4, 4): sums of some thousand products are exact in float, in any order.
+KOKKOS_INLINE_FUNCTION float graph_value(int rank, int role, int number, std::int64_t i) {
+  std::uint64_t bits = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ull +
+                       static_cast<std::uint64_t>(rank) * 0xd1342543de82ef95ull +
+                       static_cast<std::uint64_t>(2 * number + role) * 0xbf58476d1ce4e5b9ull;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
+  return static_cast<float>(static_cast<int>(bits >> 58) - 32) * 0.125f;
+}
+
+/// The kernel that changes an operand between replays.
+struct FillOperand {
+  float* data;
+  int rank, role, number;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    data[i] = graph_value(rank, role, number, i);
+  }
+};
+struct Poison {
+  float* data;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { data[i] = NAN; }
+};
+
+struct Stream {
+  cudaStream_t stream = nullptr;
+  Stream() {
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  }
+  ~Stream() { cudaStreamDestroy(stream); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+};
+
+/// What the stream was given by `launch`, which must do nothing that a capture forbids.
+struct Graph {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+
+  template <class Launch>
+  Graph(cudaStream_t stream, const Launch& launch) {
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    try {
+      launch();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);
+      throw;
+    }
+    require(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  }
+  ~Graph() {
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  std::vector<cudaGraphNodeType> nodes() const {
+    std::size_t count = 0;
+    require(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
+    std::vector<cudaGraphNode_t> all(count);
+    require(cudaGraphGetNodes(graph, all.data(), &count), "cudaGraphGetNodes");
+    std::vector<cudaGraphNodeType> types(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      require(cudaGraphNodeGetType(all[i], &types[i]), "cudaGraphNodeGetType");
+    }
+    return types;
+  }
+};
+
+/// One operation's operands on the GPU, all of float and in row-major order.
+class GraphBench {
+ public:
+  GraphBench(FusedOperation which, std::int64_t m_, std::int64_t n_, std::int64_t k_)
+      : operation(which),
+        m(m_),
+        n(n_),
+        k(k_),
+        a(matrix(m, k)),
+        b(matrix(which == FusedOperation::all_gather_matmul ? k * ranks : k,
+                 which == FusedOperation::matmul_reduce_scatter ? n * ranks : n)),
+        c(matrix(which == FusedOperation::matmul_all_gather ? m * ranks : m, n)) {}
+
+  /// Collective. Without a workspace it prepares one and is complete, else it only launches.
+  FusedWorkspace call(const FusedWorkspace& workspace) {
+    Arguments arguments;
+    arguments.async_op = static_cast<bool>(workspace);
+    arguments.workspace = workspace;
+    // Several items for each team.
+    arguments.config = {.panel_rows = 8, .block_columns = 8, .teams = 4};
+    return call_on<float>(exec, operation, context, operand(c), operand(a), operand(b), arguments);
+  }
+
+  /// Enqueues the kernels that make the operands those of call `number`.
+  void change_operands(int number) {
+    fill(a, FillOperand{a.view.data(), rank, 0, number});
+    fill(b, FillOperand{b.view.data(), rank, 1, number});
+    fill(c, Poison{c.view.data()});
+  }
+
+  /// Waits, and compares C with the exact result of call `number`.
+  void check(int number) const {
+    std::vector<float> result(c.size());
+    exec.fence("test");
+    Kokkos::deep_copy(exec, HostVector(result.data(), result.size()),
+                      Vector(c.view.data(), c.size()));
+    exec.fence("test");
+    const std::vector<double> expected = product(number);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < result.size(); ++i) wrong += result[i] == expected[i] ? 0 : 1;
+    ASSERT_EQ(wrong, 0u) << "elements of " << KokkosIris::Impl::to_string(operation) << ", call "
+                         << number;
+  }
+
+  GpuContext context{MPI_COMM_WORLD, {.heap_size = default_heap_size, .timeout = 60.0}};
+  const int rank = context.rank();
+  const int ranks = context.size();
+  const FusedOperation operation;
+  Stream stream;
+  const Kokkos::Cuda exec{stream.stream};
+
+ private:
+  using Vector = Kokkos::View<float*, Kokkos::LayoutRight, Kokkos::CudaSpace,
+                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using HostVector = Kokkos::View<float*, Kokkos::LayoutRight, Kokkos::HostSpace,
+                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  struct Matrix {
+    std::int64_t rows, cols;
+    GpuContext::view_type<float*> view;
+    std::size_t size() const { return static_cast<std::size_t>(rows * cols); }
+  };
+
+  Matrix matrix(std::int64_t rows, std::int64_t cols) {
+    return {rows, cols, context.empty<float*>("operand", static_cast<std::size_t>(rows * cols))};
+  }
+  static Operand operand(const Matrix& matrix) {
+    return {matrix.view.data(), matrix.rows, matrix.cols, matrix.cols, 1};
+  }
+  template <class Functor>
+  void fill(const Matrix& matrix, const Functor& functor) const {
+    Kokkos::parallel_for("test",
+                         Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(
+                             exec, 0, static_cast<std::int64_t>(matrix.size())),
+                         functor);
+  }
+
+  std::vector<double> product(int number) const {
+    const bool gathers_a = operation == FusedOperation::all_gather_matmul;
+    const bool gathers_c = operation == FusedOperation::matmul_all_gather;
+    const std::int64_t first_column =
+        operation == FusedOperation::matmul_reduce_scatter ? rank * n : 0;
+    std::vector<double> sums(c.size());
+    for (int q = 0; q < ranks; ++q) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        double* const row = sums.data() + ((gathers_c ? q * m : 0) + i) * n;
+        for (std::int64_t l = 0; l < k; ++l) {
+          const double factor = graph_value(q, 0, number, i * k + l);
+          const std::int64_t at = ((gathers_a ? q * k : 0) + l) * b.cols + first_column;
+          for (std::int64_t j = 0; j < n; ++j) {
+            row[j] += factor * graph_value(gathers_a ? rank : q, 1, number, at + j);
+          }
+        }
+      }
+    }
+    return sums;
+  }
+
+  const std::int64_t m, n, k;
+  Matrix a, b, c;
+};
+
+/// Late ranks, and some replays after which the host looks at the result; between them it runs
+/// ahead of the GPU.
+void replay(FusedOperation operation, int replays) {
+  GraphBench bench(operation, 33, 21, 29);
+  bench.change_operands(0);
+  const FusedWorkspace workspace = bench.call({});
+  bench.check(0);
+  const Graph graph(bench.stream.stream, [&] {
+    EXPECT_EQ(bench.call(workspace).state(), workspace.state()) << "the workspace was not reused";
+  });
+  // The kernel with its arguments, and nothing that refers to memory of the host.
+  EXPECT_EQ(graph.nodes(), std::vector{cudaGraphNodeTypeKernel});
+  for (int number = 1; number <= replays; ++number) {
+    bench.change_operands(number);
+    if (number % 37 == bench.rank) usleep(300);
+    require(cudaGraphLaunch(graph.executable, bench.stream.stream), "cudaGraphLaunch");
+    if (number <= 3 || number % 50 == 0) bench.check(number);
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  bench.exec.fence("test");
+  bench.context.runtime().check("replays");
+  bench.context.barrier();
+}
+
+TEST(MatmulGraph, AllReduce) { replay(FusedOperation::matmul_all_reduce, 1000); }
+TEST(MatmulGraph, ReduceScatter) { replay(FusedOperation::matmul_reduce_scatter, 200); }
+TEST(MatmulGraph, GatherMatmul) { replay(FusedOperation::all_gather_matmul, 200); }
+TEST(MatmulGraph, MatmulGather) { replay(FusedOperation::matmul_all_gather, 200); }
+
+/// Calls and replays take turns with one workspace; which of both it is may differ by rank.
+TEST(MatmulGraph, CallsBetweenReplays) {
+  GraphBench bench(FusedOperation::matmul_all_reduce, 17, 19, 23);
+  bench.change_operands(0);
+  const FusedWorkspace workspace = bench.call({});
+  const Graph graph(bench.stream.stream, [&] { bench.call(workspace); });
+  for (int number = 1; number <= 60; ++number) {
+    bench.change_operands(number);
+    if ((number + bench.rank) % 3 == 0) {
+      bench.call(workspace);
+    } else {
+      require(cudaGraphLaunch(graph.executable, bench.stream.stream), "cudaGraphLaunch");
+    }
+    if (number % 5 == 0) bench.check(number);
+    if (HasFatalFailure()) break;
+  }
+  bench.exec.fence("test");
+  bench.context.barrier();
+}
+
+}  // namespace
