@@ -159,25 +159,27 @@ void place(T* element, const T& value) {
   }
 }
 
-/// view(indices...) of a view in any memory, read by the host.
+/// Address of view(indices...), which operator() gives for memory that the host reaches only.
 template <class View, class... Indices>
-typename View::non_const_value_type get_at(const View& view, Indices... indices) {
+typename View::pointer_type address_of(const View& view, Indices... indices) {
   static_assert(sizeof...(Indices) == View::rank());
   const std::size_t at[] = {static_cast<std::size_t>(indices)..., 0};
   std::size_t offset = 0;
   for (std::size_t r = 0; r != View::rank(); ++r) offset += at[r] * view.stride(r);
-  return fetch<typename View::memory_space, typename View::non_const_value_type>(view.data() +
-                                                                                 offset);
+  return view.data() + offset;
+}
+
+/// view(indices...) of a view in any memory, read by the host.
+template <class View, class... Indices>
+typename View::non_const_value_type get_at(const View& view, Indices... indices) {
+  return fetch<typename View::memory_space, typename View::non_const_value_type>(
+      address_of(view, indices...));
 }
 /// view(indices...) = value for a view in any memory, written by the host.
 template <class View, class... Indices>
 void set_at(const View& view, const typename View::non_const_value_type& value,
             Indices... indices) {
-  static_assert(sizeof...(Indices) == View::rank());
-  const std::size_t at[] = {static_cast<std::size_t>(indices)..., 0};
-  std::size_t offset = 0;
-  for (std::size_t r = 0; r != View::rank(); ++r) offset += at[r] * view.stride(r);
-  place<typename View::memory_space>(view.data() + offset, value);
+  place<typename View::memory_space>(address_of(view, indices...), value);
 }
 
 }  // namespace Test

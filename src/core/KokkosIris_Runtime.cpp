@@ -104,7 +104,7 @@ const std::uint32_t* Runtime::abort_word() const {
   return reinterpret_cast<const std::uint32_t*>(&control(m_rank).abort.state);
 }
 
-void Runtime::barrier(std::string_view operation) { meet(operation, nullptr, 0); }
+void Runtime::barrier(std::string_view operation) { meet(operation, nullptr, 0, 0); }
 
 void Runtime::enter(std::string_view operation) {
   if (m_left) throw_error(ErrorCode::misuse, m_rank, operation, "the context has been destroyed");
@@ -136,14 +136,12 @@ void Runtime::publish_arrival(std::string_view operation, const void* data, std:
 /// wait_impl() after a short spin, for a callable.
 template <class Ready>
 Runtime::WaitResult Runtime::spin_and_wait(WaitSite site, bool heed_abort, Ready&& ready) {
-  using Callable = std::remove_reference_t<Ready>;
   for (int spin = 0; spin < m_spins; ++spin) {
     if (ready()) return WaitResult::ready;
     pause_processor();
   }
-  return wait_impl(
-      site, heed_abort, [](void* f) -> bool { return (*static_cast<Callable*>(f))(); },
-      std::addressof(ready));
+  return wait_impl(site, heed_abort, &is_ready<std::remove_reference_t<Ready>>,
+                   std::addressof(ready));
 }
 
 void Runtime::meet(std::string_view operation, const void* data, std::size_t bytes,

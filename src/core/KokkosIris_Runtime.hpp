@@ -64,23 +64,17 @@ class Runtime {
   /// Collective: as barrier(), and returns the records of all ranks in rank order.
   template <class Record>
   std::vector<Record> agree(std::string_view operation, const Record& mine) {
-    static_assert(std::is_trivially_copyable_v<Record>);
-    static_assert(sizeof(Record) <= agreement_bytes, "raise agreement_bytes");
-    meet(operation, &mine, sizeof(Record));
-    return agreed<Record>();
+    return publish_record(operation, mine, 0);
   }
   /// As above for a call that ranks may also be in without meeting the others, waiting in a kernel
-  /// for this one: they give up with the text that the array `fault`, a member of the record, holds
-  /// (empty: there is no fault).
+  /// for this one: they give up with the text that the array `fault`, a member of the record but
+  /// not its first, holds (empty: there is no fault).
   template <class Record, std::size_t N>
   std::vector<Record> agree(std::string_view operation, const Record& mine,
                             char (Record::*fault)[N]) {
-    static_assert(std::is_trivially_copyable_v<Record>);
-    static_assert(sizeof(Record) <= agreement_bytes, "raise agreement_bytes");
     const char* const text = mine.*fault;
     const auto at = text - reinterpret_cast<const char*>(&mine);
-    meet(operation, &mine, sizeof(Record), *text == '\0' ? 0 : static_cast<std::uint32_t>(at));
-    return agreed<Record>();
+    return publish_record(operation, mine, *text == '\0' ? 0 : static_cast<std::uint32_t>(at));
   }
 
   /// Collective in effect: makes every rank raise an Error for this operation, and raises it here.
@@ -168,11 +162,18 @@ class Runtime {
   }
 
  private:
+  template <class Record>
+  std::vector<Record> publish_record(std::string_view operation, const Record& mine,
+                                     std::uint32_t fault) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    static_assert(sizeof(Record) <= agreement_bytes, "raise agreement_bytes");
+    meet(operation, &mine, sizeof(Record), fault);
+    return agreed<Record>();
+  }
   const ArrivalSlot& arrival(int rank) const { return control(rank).arrivals[m_generation & 1u]; }
   void publish_arrival(std::string_view operation, const void* data, std::size_t bytes,
                        std::uint32_t fault);
-  void meet(std::string_view operation, const void* data, std::size_t bytes,
-            std::uint32_t fault = 0);
+  void meet(std::string_view operation, const void* data, std::size_t bytes, std::uint32_t fault);
   int find_other_call() const;
   void require_same_call(std::string_view operation) const;
   void recover(std::string_view operation);

@@ -25,6 +25,12 @@ KOKKOS_FORCEINLINE_FUNCTION void pause_processor() {
 #endif
 }
 
+/// Calls a callable of type Ready that was passed as a pointer.
+template <class Ready>
+bool is_ready(void* ready) {
+  return (*static_cast<Ready*>(ready))();
+}
+
 /// Host part of wait() after the short spin: yields the processor between polls, watches the abort
 /// word, the deadline and whether the peer's process lives. A deadline or a dead peer aborts the
 /// operation on all ranks.
@@ -73,11 +79,9 @@ KOKKOS_INLINE_FUNCTION bool wait(const DeviceContext& context, WaitSite site, Re
     if (ready()) return true;
     pause_processor();
   }
-  KOKKOS_IF_ON_HOST(
-      (using Callable = std::remove_reference_t<Ready>; return wait_on_host(
-           *state.runtime, site,
-           [](void* argument) -> bool { return (*static_cast<Callable*>(argument))(); },
-           const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
+  KOKKOS_IF_ON_HOST((using Callable = std::remove_reference_t<Ready>; return wait_on_host(
+                         *state.runtime, site, &is_ready<Callable>,
+                         const_cast<void*>(static_cast<const void*>(std::addressof(ready))));))
   KOKKOS_IF_ON_DEVICE((return wait_on_device(state.control->wait, site, ready);))
 }
 

@@ -128,6 +128,11 @@ struct FusedKernel {
     return result;
   }
 
+  /// True if compute_in_place() has put the tile at its final place.
+  KOKKOS_FUNCTION static bool is_in_place(const Tile& tile, const MatrixRef<T>& out) {
+    return static_cast<const void*>(tile.data) == static_cast<const void*>(out.data);
+  }
+
   /// Computes a tile of owner 0 that only this rank needs, at `out`.
   template <class Team>
   KOKKOS_FUNCTION void finish_in_place(const Team& team, const LoadedPanel& held,
@@ -135,7 +140,7 @@ struct FusedKernel {
                                        const MatrixRef<T>& out) const {
     if (out.rows == 0 || out.cols == 0) return;
     const Tile result = compute_in_place(team, held, item, 0, out);
-    if (static_cast<const void*>(result.data) == static_cast<const void*>(out.data)) return;
+    if (is_in_place(result, out)) return;
     engine.tile_store().sum(
         team, 1, [&](int) { return result; }, 1, [&](int) { return out; }, 1);
   }

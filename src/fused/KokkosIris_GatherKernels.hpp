@@ -99,8 +99,7 @@ struct MatmulGatherKernel : FusedKernel<T, Engine> {
       for (int step = 1; step < exchange.size(); ++step) {
         if (!exchange.wait_entry(team, call, exchange.peer(step))) return;
       }
-      const int done =
-          static_cast<const void*>(tile.data) == static_cast<const void*>(target(0).data) ? 1 : 0;
+      const int done = this->is_in_place(tile, target(0)) ? 1 : 0;
       this->engine.tile_store().sum(
           team, 1, [&](int) { return tile; }, exchange.size() - done,
           [&](int t) { return target(t + done); }, 1 - done);

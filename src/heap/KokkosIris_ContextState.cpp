@@ -87,19 +87,17 @@ ResolvedOptions resolve(Bootstrap& bootstrap, const ContextOptions& options) {
   return mine;
 }
 
-/// The copy engine is made by each rank for itself; a failure is one of all.
-std::unique_ptr<CopyEngine> make_engine(Bootstrap& bootstrap, Runtime& runtime, std::size_t entries,
-                                        const MemorySpaceFactory& factory) {
-  std::unique_ptr<CopyEngine> engine;
+/// Collective: `make` is what each rank does for itself; a failure is one of all.
+template <class Make>
+void make_together(Bootstrap& bootstrap, const char* what, const Make& make) {
   std::string reason;
   try {
-    engine = factory.copy_engine(runtime, entries);
+    make();
   } catch (const std::exception& error) {
     reason = error.what();
-    if (reason.empty()) reason = "no copy engine";
+    if (reason.empty()) reason = std::string("no ") + what;
   }
   require_no_fault(bootstrap, ErrorCode::system, reason);
-  return engine;
 }
 
 }  // namespace
@@ -113,7 +111,9 @@ ContextState::ContextState(Bootstrap& bootstrap, const ContextOptions& options,
   const std::size_t heap_bytes = whole_pages(resolved.heap_size);
   m_memory = factory.peer_memory(bootstrap, m_runtime, reserved + heap_bytes);
   m_heap = std::make_unique<SymmetricHeap>(*m_runtime, *m_memory, reserved, heap_bytes);
-  m_copy_engine = make_engine(bootstrap, *m_runtime, resolved.copy_engine_entries, factory);
+  make_together(bootstrap, "copy engine", [&] {
+    m_copy_engine = factory.copy_engine(*m_runtime, resolved.copy_engine_entries);
+  });
   fill_device_state(reserved + heap_bytes);
   start_watch(bootstrap);
   m_runtime->before_recovery([this] { m_memory->wait_for_kernels(); });
@@ -139,15 +139,11 @@ void ContextState::fill_device_state(std::size_t slab_bytes) {
 void ContextState::start_watch(Bootstrap& bootstrap) {
   const auto settings = m_memory->wait_settings();
   if (!settings) return;
-  std::string reason;
-  try {
+  make_together(bootstrap, "watch over waits in kernels", [&] {
     m_memory->write(reinterpret_cast<char*>(&m_device.state().control->wait), &*settings,
                     sizeof(*settings));
     m_watch = std::make_unique<DeviceWatch>(*m_runtime);
-  } catch (const std::exception& error) {
-    reason = error.what();
-  }
-  require_no_fault(bootstrap, ErrorCode::system, reason);
+  });
 }
 
 void ContextState::close() {

@@ -73,8 +73,14 @@ template <>
 struct NativeAtomic<double> {
   using type = double;
 };
-template <class T>
-using native_atomic = typename NativeAtomic<T>::type;
+
+/// fetch(ptr, value, order, scope), one of desul's functions, on the native type; for devices.
+template <class Order, class Scope, class T, class Fetch>
+KOKKOS_FORCEINLINE_FUNCTION T fetch_natively(T* ptr, T value, const Fetch& fetch) {
+  using Native = typename NativeAtomic<T>::type;
+  return static_cast<T>(fetch(reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
+                              typename Order::desul_order{}, typename Scope::desul_scope{}));
+}
 
 /// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
 template <class Order, class Scope, class T>
@@ -131,10 +137,9 @@ struct AddOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_add(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<AddOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE(
-        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_add(
-            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
+                                  return desul::atomic_fetch_add(arguments...);
+                                });))
   }
 };
 struct SubOp {
@@ -148,10 +153,9 @@ struct SubOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_sub(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<SubOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE(
-        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_sub(
-            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
+                                  return desul::atomic_fetch_sub(arguments...);
+                                });))
   }
 };
 struct AndOp {
@@ -159,10 +163,9 @@ struct AndOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_and(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE(
-        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_and(
-            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
+                                  return desul::atomic_fetch_and(arguments...);
+                                });))
   }
 };
 struct OrOp {
@@ -170,10 +173,9 @@ struct OrOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_or(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE(
-        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_or(
-            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
+                                  return desul::atomic_fetch_or(arguments...);
+                                });))
   }
 };
 struct XorOp {
@@ -181,10 +183,9 @@ struct XorOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     require_bitwise<T>();
     KOKKOS_IF_ON_HOST((return __atomic_fetch_xor(ptr, value, builtin_order<Order>());))
-    KOKKOS_IF_ON_DEVICE(
-        (using Native = native_atomic<T>; return static_cast<T>(desul::atomic_fetch_xor(
-            reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-            typename Order::desul_order{}, typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
+                                  return desul::atomic_fetch_xor(arguments...);
+                                });))
   }
 };
 struct ExchangeOp {
@@ -217,10 +218,8 @@ struct MinOp {
     KOKKOS_IF_ON_HOST((return fetch_by_exchange<MinOp, Order, Scope>(ptr, value);))
     KOKKOS_IF_ON_DEVICE((
         if constexpr (std::is_integral_v<T>) {
-          using Native = native_atomic<T>;
-          return static_cast<T>(desul::atomic_fetch_min(
-              reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-              typename Order::desul_order{}, typename Scope::desul_scope{}));
+          return fetch_natively<Order, Scope>(
+              ptr, value, [](auto... arguments) { return desul::atomic_fetch_min(arguments...); });
         } else { return fetch_by_exchange<MinOp, Order, Scope>(ptr, value); }))
   }
 };
@@ -235,10 +234,8 @@ struct MaxOp {
     KOKKOS_IF_ON_HOST((return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value);))
     KOKKOS_IF_ON_DEVICE((
         if constexpr (std::is_integral_v<T>) {
-          using Native = native_atomic<T>;
-          return static_cast<T>(desul::atomic_fetch_max(
-              reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-              typename Order::desul_order{}, typename Scope::desul_scope{}));
+          return fetch_natively<Order, Scope>(
+              ptr, value, [](auto... arguments) { return desul::atomic_fetch_max(arguments...); });
         } else { return fetch_by_exchange<MaxOp, Order, Scope>(ptr, value); }))
   }
 };

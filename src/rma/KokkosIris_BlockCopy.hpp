@@ -221,6 +221,13 @@ KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, const Dst& d
       destination_of(context, to));
 }
 
+/// The same with a promise of alignment as an argument.
+template <ViewLike Dst, ViewLike Src, std::size_t Bytes>
+KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, const Dst& dst, Place to,
+                                      const Src& src, Place from, Aligned<Bytes>) {
+  return copy_work<Bytes>(context, dst, to, src, from);
+}
+
 /// The same for the elements that a mask selects.
 template <std::size_t Alignment = 1, ViewLike Dst, ViewLike Src, ViewLike Mask>
 KOKKOS_INLINE_FUNCTION auto copy_work(const DeviceContext& context, const Dst& dst_argument,

@@ -27,6 +27,7 @@
 #include <core/KokkosIris_GpuRuntime.hpp>
 #include <core/KokkosIris_Runtime.hpp>
 #include <core/KokkosIris_ServiceThread.hpp>
+#include <core/KokkosIris_Wait.hpp>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -238,9 +239,8 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       // Another thread may have recorded the event anew, later: then this one waits longer.
       return marked && m_gpu.is_complete(peer.done);
     };
-    return m_runtime.wait_until(
-        {WaitPhase::copy_engine_quiet, m_runtime.rank()},
-        [](void* argument) { return (*static_cast<decltype(complete)*>(argument))(); }, &complete);
+    return m_runtime.wait_until({WaitPhase::copy_engine_quiet, m_runtime.rank()},
+                                &is_ready<decltype(complete)>, &complete);
   }
 
  private:

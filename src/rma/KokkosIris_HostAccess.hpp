@@ -51,31 +51,29 @@ inline constexpr bool is_aligned_v<Aligned<Bytes>> = true;
 template <class T>
 concept MaskOrAligned = ViewLike<T> || is_aligned_v<T>;
 
+/// Checks the last argument of a copy.
+template <class ExecutionSpace, ViewLike Dst, ViewLike Mask>
+void check_last(const HostChecks& checks, const Dst& dst, const Mask& mask) {
+  require_accessible<ExecutionSpace, Mask>();
+  checks.same_shape("dst", as_view(dst), "mask", as_view(mask));
+}
+template <class ExecutionSpace, ViewLike Dst, std::size_t Bytes>
+void check_last(const HostChecks&, const Dst&, Aligned<Bytes>) {}
+
 /// Checks and launches a copy.
-template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src, std::size_t Bytes>
+template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src,
+          MaskOrAligned... Last>
 void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context,
                  const char* operation, const char* label, const Dst& dst, Place to, const Src& src,
-                 Place from, Aligned<Bytes>) {
+                 Place from, const Last&... last) {
   require_accessible<ExecutionSpace, Dst, Src>();
   require_copyable<Dst, Src>();
   const HostChecks checks(context.device(), operation);
   check_operand(checks, "dst", dst, to);
   check_operand(checks, "src", src, from);
   checks.same_shape("dst", as_view(dst), "src", as_view(src));
-  copy_block<Bytes>(RunOnSpace{exec, label}, context.device(), dst, to, src, from);
-}
-template <class ExecutionSpace, class MemorySpace, ViewLike Dst, ViewLike Src, ViewLike... Mask>
-void launch_copy(const ExecutionSpace& exec, const Context<MemorySpace>& context,
-                 const char* operation, const char* label, const Dst& dst, Place to, const Src& src,
-                 Place from, const Mask&... mask) {
-  require_accessible<ExecutionSpace, Dst, Src, Mask...>();
-  require_copyable<Dst, Src>();
-  const HostChecks checks(context.device(), operation);
-  check_operand(checks, "dst", dst, to);
-  check_operand(checks, "src", src, from);
-  checks.same_shape("dst", as_view(dst), "src", as_view(src));
-  (checks.same_shape("dst", as_view(dst), "mask", as_view(mask)), ...);
-  RunOnSpace{exec, label}(copy_work(context.device(), dst, to, src, from, mask...));
+  (check_last<ExecutionSpace>(checks, dst, last), ...);
+  RunOnSpace{exec, label}(copy_work(context.device(), dst, to, src, from, last...));
 }
 
 }  // namespace Impl

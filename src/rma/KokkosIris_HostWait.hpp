@@ -10,6 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_Runtime.hpp>
+#include <core/KokkosIris_Wait.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <heap/KokkosIris_Context.hpp>
@@ -92,8 +93,7 @@ inline constexpr bool host_reads_v =
 template <class MemorySpace, class Ready>
 void wait_or_throw(const Context<MemorySpace>& context, const WordWait& wait, Ready&& ready) {
   const bool met = context.runtime().wait_until(
-      user_wait, [](void* argument) { return (*static_cast<Ready*>(argument))(); },
-      std::addressof(ready));
+      user_wait, &is_ready<std::remove_reference_t<Ready>>, std::addressof(ready));
   if (!met) context.runtime().throw_given_up(wait.operation);
 }
 
