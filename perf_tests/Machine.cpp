@@ -16,6 +16,7 @@
 #include <thread>
 
 #include <core/KokkosIris_Config.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 
 namespace Bench {
 namespace {
@@ -129,6 +130,7 @@ Surroundings surroundings(const std::string& own_command) {
                      {"Kokkos", kokkos_version()},
                      {"MPI", mpi_version()},
                      {"BLAS", blas_name()}};
+  if constexpr (KokkosIris::Impl::has_gpu_v) describe_gpus(result);
   result.environment = relevant_environment();
   result.command = command(own_command);
   result.date = now();

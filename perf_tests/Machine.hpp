@@ -16,6 +16,9 @@ namespace Bench {
 /// \param own_command the program's own command line; mpiexec's is taken where that started it
 Surroundings surroundings(const std::string& own_command);
 
+/// Adds the GPU and the versions of its driver and runtime; in builds with a GPU backend only.
+void describe_gpus(Surroundings& surroundings);
+
 /// Name of the BLAS library and of the kernels it chose, or "unknown".
 std::string blas_name();
 

@@ -39,8 +39,12 @@ std::string shape_of(const Record& record) {
 }
 
 std::string target_of(const Record& record) {
-  char text[64] = "";
+  char text[64] = "", limit[32] = "";
   const double value = record.target.value;
+  const bool has_tenths = std::abs(value * 10.0 - std::round(value * 10.0)) < 1e-9;
+  if (record.target.most_us > 0.0) {
+    std::snprintf(limit, sizeof(limit), " and %.2f us", record.target.most_us);
+  }
   switch (record.target.kind) {
     case Target::Kind::none:
       return "";
@@ -48,13 +52,14 @@ std::string target_of(const Record& record) {
       std::snprintf(text, sizeof(text), "speedup >= %.2f", value);
       break;
     case Target::Kind::time_ratio_at_most:
-      std::snprintf(text, sizeof(text), "time <= %.1f x", value);
+      std::snprintf(text, sizeof(text), has_tenths ? "time <= %.1f x" : "time <= %.2f x", value);
       break;
     case Target::Kind::microseconds_at_most:
-      std::snprintf(text, sizeof(text), "time <= %.0f us", value);
+      std::snprintf(text, sizeof(text), value < 10.0 ? "time <= %.2f us" : "time <= %.0f us",
+                    value);
       break;
   }
-  return std::string(text) + (record.met() ? "  met" : "  MISSED");
+  return std::string(text) + limit + (record.met() ? "  met" : "  MISSED");
 }
 
 std::string number_or_dash(const char* format, double value) {
@@ -93,10 +98,15 @@ Json to_json(const Record& record, const Surroundings& surroundings) {
   if (record.target.kind != Target::Kind::none) {
     json["target"] = record.target.value;
     json["target_kind"] = to_string(record.target.kind);
+    if (record.target.most_us > 0.0) json["target_us"] = record.target.most_us;
     json["met"] = record.met();
   }
   json["samples"] = record.samples;
   json["machine"] = {{"cpu", surroundings.processor}, {"cores", surroundings.cores}};
+  if (!surroundings.gpu.empty()) {
+    json["machine"]["gpu"] = surroundings.gpu;
+    json["machine"]["gpus"] = surroundings.gpus;
+  }
   json["versions"] = object_of(surroundings.versions);
   json["environment"] = object_of(surroundings.environment);
   json["command"] = surroundings.command;
@@ -107,6 +117,7 @@ Json to_json(const Record& record, const Surroundings& surroundings) {
 }  // namespace
 
 bool Record::met() const {
+  if (target.most_us > 0.0 && time_us > target.most_us) return false;
   switch (target.kind) {
     case Target::Kind::none:
       return true;
@@ -127,6 +138,9 @@ bool Record::sane() const {
 
 void print_table(const std::vector<Record>& records, const Surroundings& surroundings) {
   std::printf("%s, %d cores;", surroundings.processor.c_str(), surroundings.cores);
+  if (!surroundings.gpu.empty()) {
+    std::printf(" %d x %s;", surroundings.gpus, surroundings.gpu.c_str());
+  }
   for (const auto& [name, version] : surroundings.versions) {
     std::printf(" %s %s;", name.c_str(), version.c_str());
   }

@@ -25,10 +25,13 @@ struct Target {
   };
   Kind kind = Kind::none;
   double value = 0.0;
+  double most_us = 0.0;  ///< our time is not to exceed this either; 0: no limit
 
-  static Target speedup(double value) { return {Kind::speedup_at_least, value}; }
-  static Target ratio(double value) { return {Kind::time_ratio_at_most, value}; }
-  static Target microseconds(double value) { return {Kind::microseconds_at_most, value}; }
+  static Target speedup(double value) { return {Kind::speedup_at_least, value, 0.0}; }
+  static Target ratio(double value) { return {Kind::time_ratio_at_most, value, 0.0}; }
+  static Target microseconds(double value) { return {Kind::microseconds_at_most, value, 0.0}; }
+  /// The same with a limit on our time besides.
+  Target within(double us) const { return {kind, value, us}; }
 };
 
 /// One measurement beside one baseline. Times are in microseconds: the maximum over the ranks of
@@ -36,8 +39,8 @@ struct Target {
 /// measured.
 struct Record {
   std::string op;
-  std::string form;  ///< fused; or the level of a one-sided call: thread, host, engine
-  std::string backend;
+  std::string form;     ///< fused; or the level of a one-sided call: thread, host, engine
+  std::string backend;  ///< empty: that of the host's cells
   std::string type;
   std::string engine;  ///< tile engine of a fused operation
   int ranks = 0;
@@ -63,6 +66,8 @@ struct Record {
 struct Surroundings {
   std::string processor;
   int cores = 0;
+  std::string gpu;  ///< empty in builds without a GPU backend
+  int gpus = 0;     ///< that this process sees
   std::vector<std::pair<std::string, std::string>> versions;
   std::vector<std::pair<std::string, std::string>> environment;
   std::string command;

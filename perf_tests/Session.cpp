@@ -111,7 +111,7 @@ void Session::add_records(const Record& common, const std::vector<Entrant>& entr
                           const Times& times, double ideal_us) {
   using Role = Entrant::Role;
   Record base = common;
-  base.backend = ExecutionSpace::name();
+  if (base.backend.empty()) base.backend = ExecutionSpace::name();
   base.ranks = base.ranks == 0 ? size() : base.ranks;
   base.samples = times.samples;
   base.ideal_us = ideal_us;

@@ -9,6 +9,7 @@
 
 #include <Blas.hpp>
 #include <CLI/CLI.hpp>
+#include <DeviceChoice.hpp>
 #include <Machine.hpp>
 #include <Session.hpp>
 #include <cstdio>
@@ -133,7 +134,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int status = 1;
   try {
-    const Kokkos::ScopeGuard guard;
+    const Kokkos::ScopeGuard guard(Test::kokkos_settings(Test::node_rank()));
     status = run(line.options, command);
   } catch (const std::exception& error) {
     // The other ranks may be anywhere.

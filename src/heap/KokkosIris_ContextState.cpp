@@ -127,6 +127,9 @@ void ContextState::fill_device_state(std::size_t slab_bytes) {
   state.spins = m_memory->spins();
   state.base = m_memory->slab(state.rank);
   state.bases = m_memory->table();
+  for (int rank = 0; rank < std::min(state.size, DeviceState::near_ranks); ++rank) {
+    state.near_bases[rank] = m_memory->slab(rank);
+  }
   state.host_bases = m_memory->host_table();
   state.bytes = slab_bytes;
   state.control = reinterpret_cast<DeviceControl*>(state.base);

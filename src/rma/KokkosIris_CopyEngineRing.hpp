@@ -58,6 +58,7 @@ struct CopyRing {
   std::uint64_t* reserved;   ///< positions given to producers
   std::uint64_t* completed;  ///< positions whose copies are complete at the target; only grows
   CopyRingEntry* entries;
+  std::uint64_t* used = nullptr;  ///< for kernels of a GPU: host memory, 1 after they reserved
 };
 
 /// What kernels need to know of the copy engine.
@@ -96,7 +97,8 @@ KOKKOS_INLINE_FUNCTION void commit(CopyEngineQueues& queues, int peer, std::uint
       // Sequentially consistent, because the proxy may be about to fall asleep (CopyEngine_Host).
       __atomic_store_n(&entry.sequence, position + 1, __ATOMIC_SEQ_CST);
       queues.engine->submitted(peer, position, work);))
-  KOKKOS_IF_ON_DEVICE((store_release(&entry.sequence, position + 1);))
+  KOKKOS_IF_ON_DEVICE((store_relaxed(queues.rings[peer].used, std::uint64_t(1));
+                       store_release(&entry.sequence, position + 1);))
 }
 
 /// Called by a thread that waits for a ring: on the host it does the proxy's work meanwhile.

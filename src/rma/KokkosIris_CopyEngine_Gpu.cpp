@@ -14,14 +14,20 @@
 // hardware, that no other streams have.
 //
 // A kernel cannot wake a thread of the host. While copies come, the proxy looks at the rings all
-// the time; then it sleeps between looks, longer after a while: a copy that comes after a pause
-// waits up to `short_sleep` for the proxy, after a long pause up to `long_sleep`, which costs a
-// core some promille of its time.
+// the time, and for `busy_time` after the last can be expected to have ended; then it sleeps
+// between looks, longer after a while: a copy that comes after a pause waits up to `short_sleep`
+// for the proxy, after a long pause up to `long_sleep`, which costs a core some promille of its
+// time.
+//
+// The host learns of copies by words in its own memory: reading one of the GPU's, or asking the
+// runtime for an event, takes microseconds.
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <core/KokkosIris_DeviceControl.hpp>
 #include <core/KokkosIris_Error.hpp>
 #include <core/KokkosIris_GpuRuntime.hpp>
@@ -34,6 +40,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <rma/KokkosIris_HostCopyQueue.hpp>
 #include <thread>
 #include <vector>
@@ -42,7 +49,8 @@ namespace KokkosIris::Impl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after a copy
+constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after copies
+constexpr double slow_link = 100.0;                             ///< expected of copies, bytes a ns
 constexpr auto attentive_time = std::chrono::milliseconds(50);  ///< with short sleeps
 constexpr auto short_sleep = std::chrono::microseconds(20);
 constexpr auto long_sleep = std::chrono::microseconds(500);
@@ -58,7 +66,9 @@ constexpr std::uint64_t largest_batch_bytes = 65536;
 /// The largest pitch of a 2-D copy, a limit of the runtimes' (MaxPitch).
 constexpr std::uint64_t largest_pitch = std::numeric_limits<std::int32_t>::max();
 
-/// What kernels see, in the memory of the GPU: the queues, then the rings, then two counters each.
+/// What the proxy and kernels share. In the memory of the GPU: the queues, then the rings, then two
+/// counters each. In pinned memory of the host: the entries, then two words for each ring, one that
+/// kernels set and one that streams set.
 class RingStorage {
  public:
   RingStorage(const Gpu& gpu, int peers, std::size_t entries, CopyEngine* engine, GpuStream stream)
@@ -72,12 +82,13 @@ class RingStorage {
     std::vector<char> image(bytes);
     try {
       m_device = static_cast<char*>(gpu.allocate(bytes));
-      m_host =
-          static_cast<CopyRingEntry*>(gpu.allocate_host(count * entries * sizeof(CopyRingEntry)));
+      m_host = static_cast<CopyRingEntry*>(
+          gpu.allocate_host(count * (entries * sizeof(CopyRingEntry) + 2 * sizeof(PaddedFlag))));
+      m_host_words = reinterpret_cast<PaddedFlag*>(m_host + count * entries);
       auto* const counters = reinterpret_cast<PaddedFlag*>(m_device + counters_at);
       for (std::size_t peer = 0; peer < count; ++peer) {
         m_rings.push_back(CopyRing{&counters[2 * peer].value, &counters[2 * peer + 1].value,
-                                   m_host + peer * entries});
+                                   m_host + peer * entries, &m_host_words[2 * peer].value});
       }
       const CopyEngineQueues queues{reinterpret_cast<CopyRing*>(m_device + rings_at), entries,
                                     engine};
@@ -98,6 +109,10 @@ class RingStorage {
   /// Addresses of the counters are those of the device.
   const CopyRing& ring(int peer) const { return m_rings[static_cast<std::size_t>(peer)]; }
   std::size_t entries() const { return m_entries; }
+  /// Host memory, for how far the host's copies to a peer are.
+  std::uint64_t* done(int peer) const {
+    return &m_host_words[2 * static_cast<std::size_t>(peer) + 1].value;
+  }
 
  private:
   void release() noexcept {
@@ -109,6 +124,7 @@ class RingStorage {
   std::size_t m_entries;
   char* m_device = nullptr;
   CopyRingEntry* m_host = nullptr;
+  PaddedFlag* m_host_words = nullptr;
   std::vector<CopyRing> m_rings;
 };
 
@@ -177,11 +193,11 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       peer.ring_stream = m_streams.add_stream(ring_urgency);
       peer.host_stream = m_streams.add_stream(host_urgency);
       peer.order = m_streams.add_event();
-      peer.done = m_streams.add_event();
       // A stream, too, is set up by its first use.
       m_gpu.write_word(peer.ring_stream, m_storage.ring(static_cast<int>(i)).completed, 0);
       m_gpu.record(peer.order, peer.ring_stream);
       m_gpu.wait(peer.host_stream, peer.order);
+      m_gpu.write_word(peer.host_stream, m_storage.done(static_cast<int>(i)), 0);
       m_gpu.synchronize(peer.host_stream);
     }
     m_proxy = start_service_thread(runtime.rank(), "KokkosIris:copy", [this] { run(); });
@@ -225,19 +241,16 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
   }
   bool wait(int number) override {
     Peer& peer = m_peers[static_cast<std::size_t>(number)];
-    const std::uint64_t target = reserved(number);
-    bool marked = false;
+    const std::uint64_t target = reserved(number, peer);
+    std::uint64_t mark = 0;  // of this call, once its copies are all in the stream
+    unsigned polls = 0;
     auto complete = [&] {
-      const std::lock_guard<std::mutex> lock(peer.mutex);
-      while (hand_over(number, peer)) {
-      }
-      if (!marked && static_cast<std::int64_t>(peer.taken - target) >= 0) {
-        join(peer);
-        m_gpu.record(peer.done, peer.host_stream);
-        marked = true;
-      }
-      // Another thread may have recorded the event anew, later: then this one waits longer.
-      return marked && m_gpu.is_complete(peer.done);
+      if (mark == 0) mark = try_to_mark(number, peer, target);
+      if (mark == 0) return false;
+      // A copy that fails shows in the state of its stream alone.
+      constexpr unsigned polls_between_looks = 4096;
+      if (++polls % polls_between_looks == 0) m_gpu.is_complete(peer.host_stream);
+      return __atomic_load_n(m_storage.done(number), __ATOMIC_ACQUIRE) >= mark;
     };
     return m_runtime.wait_until({WaitPhase::copy_engine_quiet, m_runtime.rank()},
                                 &is_ready<decltype(complete)>, &complete);
@@ -248,10 +261,14 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     std::mutex mutex;
     std::uint64_t taken = 0;   ///< positions of the ring that have been handed to its stream
     std::uint64_t joined = 0;  ///< positions that the host's stream waits for
+    std::uint64_t marks = 0;   ///< writes of the done word that the host's stream was given
     GpuStream ring_stream = nullptr;
     GpuStream host_stream = nullptr;
     GpuEvent order = nullptr;  ///< passed from one stream to the next
-    GpuEvent done = nullptr;   ///< what quiet on the host waits for
+
+    std::mutex reserved_mutex;
+    bool reserved_stale = false;      ///< kernels have reserved since
+    std::uint64_t seen_reserved = 0;  ///< positions that kernels had reserved
   };
 
   /// Later copies of the host wait for those that were taken from the ring. The caller holds the
@@ -263,9 +280,22 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     peer.joined = peer.taken;
   }
 
+  /// Hands what has been committed of a ring to its stream and, if that is all up to `target`, lets
+  /// the host's stream write down when it has come that far.
+  /// \return what it will write, or 0
+  std::uint64_t try_to_mark(int number, Peer& peer, std::uint64_t target) {
+    const std::lock_guard<std::mutex> lock(peer.mutex);
+    while (hand_over(number, peer)) {
+    }
+    if (static_cast<std::int64_t>(peer.taken - target) < 0) return 0;
+    join(peer);
+    m_gpu.write_word(peer.host_stream, m_storage.done(number), ++peer.marks);
+    return peer.marks;
+  }
+
   /// Hands the oldest committed copies of a ring to its stream. The caller holds the mutex.
-  /// \return false if there was none
-  bool hand_over(int number, Peer& peer) {
+  /// \return how many bytes they have, or nothing if there was none
+  std::optional<std::uint64_t> hand_over(int number, Peer& peer) {
     const CopyRing& ring = m_storage.ring(number);
     const std::uint64_t first = peer.taken;
     std::uint64_t bytes = 0;
@@ -281,27 +311,38 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
         m_runtime.raise_abort(error.code(), "copy engine", error.what());
       }
     }
-    if (peer.taken == first) return false;
+    if (peer.taken == first) return std::nullopt;
     m_gpu.write_word(peer.ring_stream, ring.completed, peer.taken);
-    return true;
+    return bytes;
   }
 
-  /// Positions of a ring that kernels have reserved.
-  std::uint64_t reserved(int number) {
-    const std::lock_guard<std::mutex> lock(m_own_mutex);
-    m_gpu.copy(m_seen_reserved.get(), m_storage.ring(number).reserved, sizeof(std::uint64_t),
-               m_own_stream);
-    m_gpu.synchronize(m_own_stream);
-    return *m_seen_reserved;
+  /// Positions of a ring that kernels had reserved which ended before the call. The GPU is asked
+  /// only if some have: they say so in `used` after they reserve, so a reservation that the answer
+  /// lacks will set it again.
+  std::uint64_t reserved(int number, Peer& peer) {
+    const CopyRing& ring = m_storage.ring(number);
+    const std::lock_guard<std::mutex> peer_lock(peer.reserved_mutex);
+    if (__atomic_exchange_n(ring.used, 0, __ATOMIC_SEQ_CST) != 0) peer.reserved_stale = true;
+    if (peer.reserved_stale) {
+      const std::lock_guard<std::mutex> lock(m_own_mutex);
+      m_gpu.copy(m_seen_reserved.get(), ring.reserved, sizeof(std::uint64_t), m_own_stream);
+      m_gpu.synchronize(m_own_stream);
+      peer.seen_reserved = *m_seen_reserved;
+      peer.reserved_stale = false;
+    }
+    return peer.seen_reserved;
   }
 
-  bool look_at_all_rings() {
-    bool worked = false;
+  /// \return as hand_over
+  std::optional<std::uint64_t> look_at_all_rings() {
+    std::optional<std::uint64_t> bytes;
     for (std::size_t i = 0; i < m_peers.size(); ++i) {
       const std::lock_guard<std::mutex> lock(m_peers[i].mutex);
-      worked = hand_over(static_cast<int>(i), m_peers[i]) || worked;
+      if (const auto more = hand_over(static_cast<int>(i), m_peers[i])) {
+        bytes = bytes.value_or(0) + *more;
+      }
     }
-    return worked;
+    return bytes;
   }
 
   void run() noexcept {
@@ -309,16 +350,18 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       m_gpu.make_current();
       // Sleeps end when they should, not up to 50 us later.
       static_cast<void>(prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL));
-      auto last_work = Clock::now();
+      auto last_end = Clock::now();  // of copies, at the latest
       for (;;) {
         // Read before the look at the rings: what was submitted before the end is finished.
         const bool stop = m_stop.load();
-        if (look_at_all_rings()) {
-          last_work = Clock::now();
+        if (const auto bytes = look_at_all_rings()) {
+          last_end =
+              std::max(last_end, Clock::now()) +
+              std::chrono::nanoseconds(std::llround(static_cast<double>(*bytes) / slow_link));
           continue;
         }
         if (stop) return;
-        const auto idle = Clock::now() - last_work;
+        const auto idle = Clock::now() - last_end;
         if (idle > attentive_time) {
           std::this_thread::sleep_for(long_sleep);
         } else if (idle > busy_time) {

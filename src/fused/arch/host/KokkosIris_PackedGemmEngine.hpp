@@ -39,6 +39,13 @@ struct Driver {
                      std::int64_t col_stride, std::int64_t m, std::int64_t k_begin,
                      std::int64_t k_count, std::int64_t k_total) {
     if (m <= 0 || k_count <= 0) return;
+    if constexpr (Engine::packs_elements) {
+      if (m < MR) {
+        return pack_few_rows<Element>(static_cast<Acc*>(packed) + k_begin * m,
+                                      static_cast<const Memory*>(src), row_stride, col_stride, m,
+                                      k_count);
+      }
+    }
     const PackedLayout layout{round_up(m, MR), round_up(k_total, KG), block_k(k_total), Engine::WA};
     Engine::template pack<Engine::WA, true>(static_cast<Unit*>(packed), layout,
                                             static_cast<const Memory*>(src), row_stride, col_stride,
@@ -70,12 +77,13 @@ struct Driver {
     if (k <= 0) return compute_nothing(m, n, static_cast<Acc*>(out), ld, accumulate);
     const typename Engine::Scope scope;
     const std::int64_t k_padded = round_up(k, KG), step = block_k(k), rows = round_up(m, MR);
+    FewRows few;
     const Unit* a = static_cast<const Unit*>(packed_a);
     const Unit* b = static_cast<const Unit*>(packed_b);
     for (std::int64_t k0 = 0; k0 < k_padded; k0 += step) {
       const std::int64_t length = min64(step, k_padded - k0);
-      Engine::block(m, n, length, a + k0 * rows * Engine::units, length * Engine::WA,
-                    b + k0 * Engine::WB * Engine::units, k_padded * Engine::WB,
+      Engine::block(m, n, length, micro_panels(few, m, length, a, k0 * rows, k0),
+                    length * Engine::WA, b + k0 * Engine::WB * Engine::units, k_padded * Engine::WB,
                     static_cast<Acc*>(out), ld, accumulate || k0 > 0);
     }
   }
@@ -103,20 +111,39 @@ struct Driver {
   }
 
  private:
+  /// Room for one micro-panel of a block of K, in engines that pack few rows without padding.
+  struct FewRows {
+    alignas(64) Unit panel[Engine::packs_elements ? Engine::KC * MR : 1];
+  };
+  /// Micro-panels of `length` columns of packed A.
+  /// \param at their place, where they are packed as such
+  /// \param k0 the first of the columns
+  static const Unit* micro_panels([[maybe_unused]] FewRows& few, [[maybe_unused]] std::int64_t m,
+                                  [[maybe_unused]] std::int64_t length, const Unit* a,
+                                  std::int64_t at, [[maybe_unused]] std::int64_t k0) {
+    if constexpr (Engine::packs_elements) {
+      if (m < MR) {
+        widen_few_rows<Acc, MR>(few.panel, a + k0 * m, m, length);
+        return few.panel;
+      }
+    }
+    return a + at * Engine::units;
+  }
+
   static void direct_rows(std::int64_t m, std::int64_t n, std::int64_t k, const Acc* a,
                           const Memory* b, std::int64_t row_stride, Acc* out, std::int64_t ld,
                           bool accumulate) {
     using Rows = RowsProduct<Element, MR>;
-    const std::int64_t block = block_k(k), rows = round_up(m, MR);
+    const std::int64_t block = block_k(k), width = min64(m, MR), rows = round_up(m, width);
     for (std::int64_t begin = 0; begin < k; begin += block) {
       const std::int64_t end = min64(begin + block, k);
       for (std::int64_t k0 = begin; k0 < end; k0 += Rows::most_steps) {
         Rows{m,
              n,
              min64(Rows::most_steps, end - k0),
-             a + begin * rows + (k0 - begin) * MR,
-             (end - begin) * MR,
-             MR,
+             a + begin * rows + (k0 - begin) * width,
+             (end - begin) * width,
+             width,
              reinterpret_cast<const char*>(b + k0 * row_stride),
              row_stride * std::int64_t(sizeof(Memory)),
              out,
@@ -131,6 +158,7 @@ struct Driver {
                              const Memory* b, std::int64_t row_stride, std::int64_t col_stride,
                              Acc* out, std::int64_t ld, bool accumulate) {
     alignas(64) Unit buffer[Engine::KC * NR * Engine::units];
+    FewRows few;
     const typename Engine::Scope scope;
     const std::int64_t k_padded = round_up(k, KG), block = block_k(k), rows = round_up(m, MR);
     // With few rows, reading B is what takes time, and short runs of whole rows read it best; with
@@ -139,14 +167,14 @@ struct Driver {
     for (std::int64_t k0 = 0; k0 < k_padded;) {
       const std::int64_t begin = k0 / block * block, end = min64(begin + block, k_padded);
       const std::int64_t length = min64(step, end - k0), valid = min64(length, k - k0);
+      const Unit* const panels =
+          micro_panels(few, m, length, a, begin * rows + (k0 - begin) * Engine::WA, k0);
       for (std::int64_t j = 0; j < n; j += NR) {
         const std::int64_t columns = min64(NR, n - j);
         pack_b(buffer, b + k0 * row_stride + j * col_stride, row_stride, col_stride, 0, columns, 0,
                valid, valid);
-        Engine::block(m, columns, length,
-                      a + (begin * rows + (k0 - begin) * Engine::WA) * Engine::units,
-                      (end - begin) * Engine::WA, buffer, length * Engine::WB, out + j, ld,
-                      accumulate || k0 > 0);
+        Engine::block(m, columns, length, panels, (end - begin) * Engine::WA, buffer,
+                      length * Engine::WB, out + j, ld, accumulate || k0 > 0);
       }
       k0 += length;
     }

@@ -14,7 +14,7 @@
 /// Layouts, with kp = k rounded up to the engine's group and K cut into equal blocks of block_k(k)
 /// columns:
 /// - A: block, then micro-panel, then k, then row. All that one pass over a block of K reads is
-/// contiguous.
+/// contiguous. Fewer rows than a micro-panel, where engines pack single elements: k, then row.
 /// - B: sliver, then k, then column, so that any range of slivers has one address.
 
 namespace KokkosIris::Impl {
@@ -168,6 +168,33 @@ void pack_lanes(typename E::acc* dst, const PackedLayout& layout, const typename
     k0 = k1;
   }
   if (streams) order_streams();
+}
+
+/// Fewer rows of A than a micro-panel, side by side without padding. The product of few rows takes
+/// as long as reading B, which has pushed the panel out of the caches since it was last written:
+/// each line of padding would have to be fetched like one of B. Strides in elements.
+template <class E>
+void pack_few_rows(typename E::acc* dst, const typename E::memory* src, std::int64_t row_stride,
+                   std::int64_t k_stride, std::int64_t rows, std::int64_t count) {
+  constexpr int width = lanes_of<typename E::acc>;
+  std::int64_t k = 0;
+  if (rows == 1 && k_stride == 1) {
+    for (; k + width <= count; k += width) {
+      Vec<typename E::acc, width> v;
+      E::template load<width>(v, reinterpret_cast<const char*>(src + k));
+      __builtin_memcpy(dst + k, &v, sizeof(v));
+    }
+  }
+  for (; k < count; ++k)
+    for (std::int64_t row = 0; row < rows; ++row)
+      dst[k * rows + row] = E::to_acc(src[row * row_stride + k * k_stride]);
+}
+
+/// The same rows as a micro-panel of W rows.
+template <class T, int W>
+void widen_few_rows(T* dst, const T* src, std::int64_t rows, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k, dst += W, src += rows)
+    for (std::int64_t row = 0; row < W; ++row) dst[row] = row < rows ? src[row] : T(0);
 }
 
 }  // namespace

@@ -23,24 +23,21 @@ struct RowsProduct {
 
   std::int64_t rows, columns, steps;
   const T* a;  ///< element (row r, step s) at a[r / MR * a_panel + s * a_step + r % MR]
-  std::int64_t a_panel, a_step;
-  const char* b;       ///< the row of the first step
-  std::int64_t b_row;  ///< bytes from a row of B to the next
+  std::int64_t a_panel, a_step;  ///< a_step is MR, or the number of rows if that is less
+  const char* b;                 ///< the row of the first step
+  std::int64_t b_row;            ///< bytes from a row of B to the next
   T* out;
   std::int64_t ld;
   bool accumulate;
 
   /// out(r, :) [+]= sum of a(r, s) B(s, :) over s < steps, for r < rows.
   void add() const {
-    if (rows >= MR) return add_strips();
-    // The padding rows of a panel would be most of what is read besides B.
-    T compact[most_steps * MR];
-    for (std::int64_t s = 0; s < steps; ++s)
-      for (std::int64_t r = 0; r < rows; ++r) compact[s * rows + r] = a[s * a_step + r];
-    RowsProduct product = *this;
-    product.a = compact;
-    product.a_step = rows;
-    product.add_strips();
+    std::int64_t j = 0;
+    if (rows == 1)
+      for (; j + wide * width <= columns; j += wide * width) strip<wide, false>(j);
+    for (; j + vectors * width <= columns; j += vectors * width) strip<vectors, false>(j);
+    for (; j + width <= columns; j += width) strip<1, false>(j);
+    if (j < columns) strip<1, true>(j);
   }
 
  private:
@@ -49,14 +46,8 @@ struct RowsProduct {
   using V = Vec<T, width>;
   // Wide strips read fastest; the sums of a group of rows have to stay in registers.
   static constexpr int vectors = vector_bytes == 64 ? 4 : 2, group = MR % 6 == 0 ? 6 : 4;
+  static constexpr int wide = 2 * vectors;  // for a single row
   static_assert(MR % group == 0);
-
-  void add_strips() const {
-    std::int64_t j = 0;
-    for (; j + vectors * width <= columns; j += vectors * width) strip<vectors, false>(j);
-    for (; j + width <= columns; j += width) strip<1, false>(j);
-    if (j < columns) strip<1, true>(j);
-  }
 
   /// All rows of the columns from j on. An edge is the last strip, of less than a vector.
   template <int Vectors, bool Edge>
@@ -64,6 +55,9 @@ struct RowsProduct {
     alignas(64) T buffer[most_steps * Vectors * width];
     const char* const from = b + j * bytes;
     const int valid = static_cast<int>(min64(Vectors * width, columns - j));
+    if constexpr (Vectors == wide) {
+      return multiply<1, Vectors, Edge>(a, out + j, FromMemory<false>{from, b_row, nullptr}, valid);
+    }
     if (rows <= group && !Edge) {
       return some_rows<group, Vectors, Edge>(rows, 0, j, FromMemory<false>{from, b_row, buffer});
     }
@@ -98,7 +92,7 @@ struct RowsProduct {
       source.template read<Vectors, ahead>(values);
 #pragma GCC unroll 12
       for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < Vectors; ++v) sums[r][v] += factors[r] * values[v];
     }
     for (int r = 0; r < R; ++r)
@@ -118,7 +112,7 @@ struct RowsProduct {
     int valid = 0;
     template <int Vectors, int Ahead>
     KOKKOSIRIS_GEMM_INLINE void read(V* values) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) {
         E::template load<width>(values[v], from + v * width * bytes);
         if (Copies) __builtin_memcpy(buffer + v * width, &values[v], sizeof(V));
@@ -149,7 +143,7 @@ struct RowsProduct {
     const T* buffer;
     template <int Vectors, int Ahead>
     KOKKOSIRIS_GEMM_INLINE void read(V* values) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) __builtin_memcpy(&values[v], buffer + v * width, sizeof(V));
       buffer += Vectors * width;
     }

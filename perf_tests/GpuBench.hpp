@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// What the cells on GPUs share: a context in device memory, operands, and the clock of a stream.
+///
+/// Included by sources named *_Cuda.cpp only. The cells' names begin with "gpu/".
+
+#ifndef KOKKOSIRIS_BENCH_GPU_BENCH_HPP
+#define KOKKOSIRIS_BENCH_GPU_BENCH_HPP
+
+#include <Session.hpp>
+#include <core/KokkosIris_GpuRuntime.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace Bench {
+
+/// \throws std::runtime_error with the place if a call of the CUDA runtime failed
+void check_cuda(cudaError_t status, const char* call);
+
+/// Two ranks with a GPU each. All members are collective unless said otherwise.
+class GpuBench {
+ public:
+  using ExecutionSpace = Kokkos::Cuda;
+  using Context = KokkosIris::Context<Kokkos::CudaSpace>;
+  using Word = std::uint64_t;
+  using Words = Context::view_type<Word*>;
+  using LocalWords = Kokkos::View<Word*, Kokkos::CudaSpace>;
+  /// Words of each of the two large operands: 1 GiB.
+  static constexpr std::size_t most_words = std::size_t(1) << 27;
+
+  explicit GpuBench(Session& session);
+  ~GpuBench();
+  GpuBench(const GpuBench&) = delete;
+  GpuBench& operator=(const GpuBench&) = delete;
+
+  Session& session() const { return m_session; }
+  Context& context() { return m_context; }
+  const KokkosIris::DeviceContext& device() const { return m_context.device(); }
+  const ExecutionSpace& exec() const { return m_exec; }
+  cudaStream_t stream() const { return m_exec.cuda_stream(); }
+  int rank() const { return m_context.rank(); }
+  int peer() const { return 1 - m_context.rank(); }
+  /// The ordinals of this rank's GPU and the peer's in this process.
+  int own_ordinal() const { return m_own_ordinal; }
+  int peer_ordinal() const { return m_peer_ordinal; }
+
+  /// The first words of an operand: `there` is symmetric, `here` is plain device memory.
+  auto there(std::size_t words) const {
+    return Kokkos::subview(m_there.view(), std::make_pair(std::size_t(0), words));
+  }
+  auto here(std::size_t words) const {
+    return Kokkos::subview(m_here, std::make_pair(std::size_t(0), words));
+  }
+  Word* there_at_peer() const { return m_there.peer(peer()).data(); }
+
+  /// Microseconds between two events around `count` calls of `action`, which enqueues work on the
+  /// stream, divided by `count`. Local. Waits for the work.
+  template <class Action>
+  double stream_time(int count, const Action& action) const {
+    check_cuda(cudaEventRecord(m_begin, stream()), "cudaEventRecord");
+    for (int i = 0; i < count; ++i) action();
+    check_cuda(cudaGetLastError(), "launch");
+    check_cuda(cudaEventRecord(m_end, stream()), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(m_end), "cudaEventSynchronize");
+    float milliseconds = 0.0f;
+    check_cuda(cudaEventElapsedTime(&milliseconds, m_begin, m_end), "cudaEventElapsedTime");
+    return 1e3 * double(milliseconds) / count;
+  }
+
+  /// An entrant that runs on rank 0 alone while rank 1 waits.
+  template <class Run>
+  std::function<double()> on_rank_0(Run run) const {
+    return [this, run] { return rank() == 0 ? run() : 0.0; };
+  }
+
+  /// Local: fills device memory with words that differ by `seed`, and counts those that are not so.
+  void fill(Word* words, std::size_t count, Word seed) const;
+  std::size_t count_wrong(const Word* words, std::size_t count, Word seed) const;
+
+  /// Kernels set it if a wait was given up or a result is wrong. Host memory.
+  int* failed() const { return m_failed.data(); }
+  /// \throws std::runtime_error on all ranks if a kernel of one of them has failed
+  void require_success(const std::string& cell) const;
+
+  /// A record of these cells.
+  static Record record(const char* op, const char* type, std::size_t bytes);
+
+ private:
+  void find_ordinals();
+
+  Session& m_session;
+  Context m_context;
+  ExecutionSpace m_exec;
+  Words m_there;
+  LocalWords m_here;
+  Kokkos::View<int, Kokkos::SharedHostPinnedSpace> m_failed;
+  int m_own_ordinal = 0;
+  int m_peer_ordinal = 0;
+  cudaEvent_t m_begin = nullptr;
+  cudaEvent_t m_end = nullptr;
+};
+
+/// \name The cells, one function a file
+///@{
+void measure_gpu_host_copies(GpuBench& bench);
+void measure_gpu_kernel_copies(GpuBench& bench);
+void measure_gpu_atomics(GpuBench& bench);
+void measure_gpu_signals(GpuBench& bench);
+void measure_gpu_submitted_copies(GpuBench& bench);
+void measure_gpu_overheads(GpuBench& bench);
+///@}
+
+}  // namespace Bench
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <mpi.h>
+
+#include <GpuBench.hpp>
+#include <cstdio>
+#include <stdexcept>
+
+namespace Bench {
+namespace {
+
+constexpr std::size_t heap_size = (std::size_t(1) << 30) + (std::size_t(256) << 20);
+
+/// The words of an operand.
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t word_at(std::uint64_t seed, std::size_t i) {
+  return (i + seed) * 0x9e3779b97f4a7c15ull;
+}
+
+struct FillWords {
+  std::uint64_t* m_words;
+  std::uint64_t m_seed;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { m_words[i] = word_at(m_seed, i); }
+};
+struct CountWrong {
+  const std::uint64_t* m_words;
+  std::uint64_t m_seed;
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& wrong) const {
+    if (m_words[i] != word_at(m_seed, i)) ++wrong;
+  }
+};
+
+using Range = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::size_t>>;
+
+/// Every rank's GPU by UUID; a GPU that both use makes every time meaningless.
+bool ranks_have_own_gpus() {
+  const auto own = KokkosIris::Impl::Gpu::of_default_instance(-1).uuid();
+  KokkosIris::Impl::GpuUuid all[2];
+  MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_BYTE, all,
+                static_cast<int>(own.size()), MPI_BYTE, MPI_COMM_WORLD);
+  return all[0] != all[1];
+}
+
+void run(Session& session) {
+  if (session.size() != 2) return;
+  if (!ranks_have_own_gpus()) {
+    if (session.rank() == 0) {
+      std::fprintf(stderr, "kokkosiris_bench: the ranks share a GPU; no gpu/ cell is measured\n");
+    }
+    return;
+  }
+  GpuBench bench(session);
+  measure_gpu_host_copies(bench);
+  measure_gpu_kernel_copies(bench);
+  measure_gpu_atomics(bench);
+  measure_gpu_signals(bench);
+  measure_gpu_submitted_copies(bench);
+  measure_gpu_overheads(bench);
+}
+
+const Suite suite(40, &run);
+
+}  // namespace
+
+void check_cuda(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+GpuBench::GpuBench(Session& session)
+    : m_session(session),
+      m_context(MPI_COMM_WORLD, {.heap_size = heap_size}),
+      m_there(m_context.zeros<Word*>("there", most_words)),
+      m_here("here", most_words),
+      m_failed("failed") {
+  find_ordinals();
+  check_cuda(cudaEventCreate(&m_begin), "cudaEventCreate");
+  check_cuda(cudaEventCreate(&m_end), "cudaEventCreate");
+}
+
+GpuBench::~GpuBench() {
+  cudaEventDestroy(m_begin);
+  cudaEventDestroy(m_end);
+}
+
+void GpuBench::find_ordinals() {
+  using KokkosIris::Impl::Gpu;
+  using KokkosIris::Impl::GpuUuid;
+  const Gpu own = Gpu::of_default_instance(rank());
+  const GpuUuid uuid = own.uuid();
+  GpuUuid all[2];
+  MPI_Allgather(uuid.data(), static_cast<int>(uuid.size()), MPI_BYTE, all,
+                static_cast<int>(uuid.size()), MPI_BYTE, MPI_COMM_WORLD);
+  m_own_ordinal = own.device();
+  m_peer_ordinal = -1;
+  for (int i = 0; i < Gpu::count(rank()); ++i) {
+    if (Gpu(i, rank()).uuid() == all[peer()]) m_peer_ordinal = i;
+  }
+  require_everywhere(m_peer_ordinal >= 0,
+                     "gpu: a rank does not see the other rank's GPU, which cudaMemcpyPeerAsync "
+                     "needs; let CUDA_VISIBLE_DEVICES name both");
+}
+
+void GpuBench::fill(Word* words, std::size_t count, Word seed) const {
+  Kokkos::parallel_for("fill", Range(m_exec, 0, count), FillWords{words, seed});
+  m_exec.fence("fill");
+}
+
+std::size_t GpuBench::count_wrong(const Word* words, std::size_t count, Word seed) const {
+  std::size_t wrong = 0;
+  Kokkos::parallel_reduce("count", Range(m_exec, 0, count), CountWrong{words, seed}, wrong);
+  return wrong;
+}
+
+void GpuBench::require_success(const std::string& cell) const {
+  m_exec.fence("success");
+  require_everywhere(m_failed() == 0, cell + ": a wait was given up, or a result is wrong");
+}
+
+Record GpuBench::record(const char* op, const char* type, std::size_t bytes) {
+  Record common;
+  common.op = op;
+  common.backend = ExecutionSpace::name();
+  common.type = type;
+  common.bytes = static_cast<std::int64_t>(bytes);
+  return common;
+}
+
+}  // namespace Bench
