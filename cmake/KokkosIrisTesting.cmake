@@ -32,12 +32,32 @@ set(KokkosIris_TEST_ENVIRONMENT
     # Ranks outnumber cores: libgomp's threads would otherwise spin for milliseconds at each loop's end.
     OMP_WAIT_POLICY=passive
     OPENBLAS_NUM_THREADS=1)
-if(KokkosIris_SANITIZERS)
-  # The MPI library's own leaks are not ours; what is left is an error, with a stack.
-  list(APPEND KokkosIris_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1
-       UBSAN_OPTIONS=print_stacktrace=1
-       "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+if(Kokkos_ENABLE_THREADS)
+  # Kokkos may take a thread for each core in every rank. kokkosiris_add_mpi_test() knows the ranks.
+  list(APPEND KokkosIris_TEST_ENVIRONMENT KOKKOS_NUM_THREADS=1)
 endif()
+if(KokkosIris_SANITIZERS)
+  # The MPI library's own leaks are not ours; what is left is an error, with a stack. Tests ask for more
+  # memory than there is: that fails as it does elsewhere and does not end the process.
+  set(null allocator_may_return_null=1)
+  list(APPEND KokkosIris_TEST_ENVIRONMENT
+       ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:${null}
+       UBSAN_OPTIONS=print_stacktrace=1
+       "TSAN_OPTIONS=halt_on_error=1:${null}:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+endif()
+
+# kokkosiris_polling_threads(<ranks> <variable>): how many threads a rank has where Kokkos' host backend
+# is Threads, whose workers poll all the time, also between kernels, and give up the processor too late:
+# where two threads of a team share one, each team barrier lasts until the scheduler takes it from them
+# (a test of a thousand teams took 4 s instead of 3 ms). So several only if each gets a processor.
+function(kokkosiris_polling_threads ranks variable)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR wanted "${ranks} * ${threads}")
+  if(wanted GREATER cores)
+    set(threads 1)
+  endif()
+  set(${variable} ${threads} PARENT_SCOPE)
+endfunction()
 
 # kokkosiris_add_mpi_test(NAME <name> TARGET <target> RANKS <n> [ARGS ...] [LABELS ...]
 #                         [TIMEOUT <s>] [ENVIRONMENT VAR=value ...] [SERIAL])
@@ -51,10 +71,16 @@ function(kokkosiris_add_mpi_test)
            COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${test_RANKS} ${MPIEXEC_PREFLAGS}
                    $<TARGET_FILE:${test_TARGET}> ${MPIEXEC_POSTFLAGS} ${test_ARGS})
   # A test takes as many of ctest's -j slots as it has ranks, so tests of several ranks do not share
-  # the machine and time limits keep their meaning.
+  # the machine and time limits keep their meaning; threads that poll take slots, too.
+  set(slots ${test_RANKS})
+  if(Kokkos_ENABLE_THREADS)
+    kokkosiris_polling_threads(${test_RANKS} count)
+    math(EXPR slots "${test_RANKS} * ${count}")
+    list(PREPEND test_ENVIRONMENT KOKKOS_NUM_THREADS=${count}) # the last entry holds
+  endif()
   set_tests_properties(
     ${test_NAME}
-    PROPERTIES PROCESSORS ${test_RANKS}
+    PROPERTIES PROCESSORS ${slots}
                TIMEOUT ${test_TIMEOUT}
                LABELS "${test_LABELS}"
                RUN_SERIAL ${test_SERIAL}

@@ -18,8 +18,8 @@ cpp=()
 for file in "${files[@]}"; do
   [ -f "$file" ] || continue
   case $file in
-    *.hpp | *.cpp) cpp+=("$file") ;;&
-    *.hpp | *.cpp | *.hpp.in | *.cmake | *.cmake.in | */CMakeLists.txt | CMakeLists.txt | *.sh | *.py | *.patch | .ci/run)
+    *.hpp | *.cpp | *.cu) cpp+=("$file") ;;&
+    *.hpp | *.cpp | *.cu | *.hpp.in | *.cmake | *.cmake.in | */CMakeLists.txt | CMakeLists.txt | *.sh | *.py | *.patch | .ci/run)
       for line in "SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project" \
         "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"; do
         head -n 3 "$file" | grep -qF "$line" || { echo "$file: no line '$line' at the top" && status=1; }

@@ -89,16 +89,10 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] std::uint64_
   KOKKOSIRIS_PTX("st.release.sys.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
 
-/// fence.acq_rel.sys: makes relaxed stores and atomics that follow it releases of what
+/// fence.acq_rel.sys: makes relaxed stores that follow it releases of what
 /// st.release.sys covers.
 KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
   KOKKOSIRIS_PTX("fence.acq_rel.sys;" ::: "memory");
-}
-
-/// red.relaxed.sys.add: atomic, orders nothing, and waits for no answer.
-KOKKOS_FORCEINLINE_FUNCTION void gpu_add_relaxed([[maybe_unused]] std::uint64_t* p,
-                                                 [[maybe_unused]] std::uint64_t value) {
-  KOKKOSIRIS_PTX("red.relaxed.sys.add.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
 
 /// Returns its argument, of which the compiler knows nothing afterwards.
@@ -154,16 +148,9 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] Word* p,
   KOKKOSIRIS_HIP_CODE(__hip_atomic_store(p, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);)
 }
 
-/// Makes relaxed stores and atomics that follow it releases at system scope.
+/// Makes relaxed stores that follow it releases at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
   KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");)
-}
-
-/// Atomic at system scope, orders nothing.
-KOKKOS_FORCEINLINE_FUNCTION void gpu_add_relaxed([[maybe_unused]] std::uint64_t* p,
-                                                 [[maybe_unused]] std::uint64_t value) {
-  KOKKOSIRIS_HIP_CODE(
-      __hip_atomic_fetch_add(p, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);)
 }
 
 /// Returns its argument, of which the compiler knows nothing afterwards.

@@ -108,6 +108,16 @@ KOKKOS_FORCEINLINE_FUNCTION void store_release(T* flag, T value) {
       gpu_store_release(reinterpret_cast<word_of<T>*>(flag), Kokkos::bit_cast<word_of<T>>(value));))
 }
 
+/// Several flags that release the same: begin_release(), then store_in_release() for each, is as
+/// store_release() for each. On GPUs a release waits until earlier stores have arrived, those to
+/// other flags included, so it is made once.
+KOKKOS_FORCEINLINE_FUNCTION void begin_release() { KOKKOS_IF_ON_DEVICE((gpu_fence_release();)) }
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_in_release(T* flag, T value) {
+  KOKKOS_IF_ON_HOST((store_release(flag, value);))
+  KOKKOS_IF_ON_DEVICE((store_relaxed(flag, value);))
+}
+
 /// Sequentially consistent fence at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
   KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))

@@ -129,7 +129,7 @@ void Runtime::publish_arrival(std::string_view operation, const void* data, std:
   const std::size_t letters = std::min(operation.size(), sizeof(mine.operation) - 1);
   std::memcpy(mine.operation, operation.data(), letters);
   mine.operation[letters] = '\0';
-  mine.dropped = m_dropped.load(std::memory_order_acquire);
+  mine.dropped = m_published_drops[m_generation & 1u] = m_dropped.load(std::memory_order_acquire);
   mine.generation.store(m_generation, std::memory_order_release);
 }
 
@@ -158,23 +158,27 @@ void Runtime::meet(std::string_view operation, const void* data, std::size_t byt
     if (result != WaitResult::ready) throw_abort(operation);
   }
   m_completed = generation;
-  require_same_call(operation);
+  require_same_call(operation, bytes);
 }
 
-/// A rank in another collective call than this one, or -1.
-int Runtime::find_other_call() const {
-  const ArrivalSlot& mine = arrival(m_rank);
+/// A rank in another collective call than this one, or -1. The own slot is not read: the others
+/// poll its line, so that it would have to be fetched back.
+int Runtime::find_other_call(std::string_view operation, std::size_t bytes) const {
+  const std::size_t letters = std::min(operation.size(), sizeof(ArrivalSlot::operation) - 1);
   for (int other = 0; other < m_size; ++other) {
+    if (other == m_rank) continue;
     const ArrivalSlot& theirs = arrival(other);
-    if (theirs.bytes != mine.bytes || std::strcmp(theirs.operation, mine.operation) != 0)
+    if (theirs.bytes != bytes || std::memcmp(theirs.operation, operation.data(), letters) != 0 ||
+        theirs.operation[letters] != '\0') {
       return other;
+    }
   }
   return -1;
 }
 
 /// Every rank finds a difference if there is one, so all of them throw.
-void Runtime::require_same_call(std::string_view operation) const {
-  const int other = find_other_call();
+void Runtime::require_same_call(std::string_view operation, std::size_t bytes) const {
+  const int other = find_other_call(operation, bytes);
   if (other < 0) return;
   throw_error(
       ErrorCode::mismatch, m_rank, operation,
@@ -306,7 +310,8 @@ void Runtime::catch_up() {
   }
   const bool missed = completed > m_completed;
   m_generation = completed;
-  const bool effective = missed && find_other_call() < 0;
+  const ArrivalSlot& mine = arrival(m_rank);
+  const bool effective = missed && find_other_call(mine.operation, mine.bytes) < 0;
   for (const auto& action : m_catch_up_actions) action(effective);
   m_completed = completed;
   m_generation = entered;

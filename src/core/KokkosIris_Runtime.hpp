@@ -101,7 +101,9 @@ class Runtime {
   void begin_launch(std::uint32_t workspace);
 
   /// Number of allocations that rank `rank` had dropped when it entered the last collective call.
-  std::uint64_t dropped_count(int rank) const { return arrival(rank).dropped; }
+  std::uint64_t dropped_count(int rank) const {
+    return rank == m_rank ? m_published_drops[m_generation & 1u] : arrival(rank).dropped;
+  }
   /// Local: tells the others, with the next collective call, that an allocation is no longer used.
   void drop(std::uint64_t sequence);
 
@@ -174,8 +176,8 @@ class Runtime {
   void publish_arrival(std::string_view operation, const void* data, std::size_t bytes,
                        std::uint32_t fault);
   void meet(std::string_view operation, const void* data, std::size_t bytes, std::uint32_t fault);
-  int find_other_call() const;
-  void require_same_call(std::string_view operation) const;
+  int find_other_call(std::string_view operation, std::size_t bytes) const;
+  void require_same_call(std::string_view operation, std::size_t bytes) const;
   void recover(std::string_view operation);
   void catch_up();
   void clear_abort();
@@ -210,7 +212,8 @@ class Runtime {
   std::uint64_t m_completed = 0;  // number of the last one that all ranks were seen to enter
   std::mutex m_drop_mutex;
   std::atomic<std::uint64_t> m_dropped = 0;
-  std::uint32_t m_launches = 0;  // of fused operations since the last recovery
+  std::uint64_t m_published_drops[2] = {};  ///< `dropped` of the own arrivals
+  std::uint32_t m_launches = 0;             // of fused operations since the last recovery
   std::uint64_t m_recoveries = 0;
   std::uint64_t m_epoch = 0;
   bool m_recovering = false;  // arrived in a recovery in which others are still missing

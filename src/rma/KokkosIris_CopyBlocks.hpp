@@ -35,7 +35,8 @@ KOKKOS_INLINE_FUNCTION CopyBlocks make_copy_blocks(const StridedLoop<Rank, 2>& l
   blocks.block.destination = reinterpret_cast<char*>(destination);
   blocks.block.source = reinterpret_cast<const char*>(source);
   blocks.block.width = sizeof(T);
-  int dims = loop.dims;
+  // Known to be true, but not to compilers, which would warn of what lies beyond.
+  int dims = loop.dims < loop.capacity ? loop.dims : loop.capacity;
   if (loop.unit_rows(2)) blocks.block.width *= loop.extent[--dims];
   // The longest of the other dimensions becomes the height, so that there are few rectangles.
   int tallest = 0;

@@ -14,14 +14,17 @@
 // hardware, that no other streams have.
 //
 // A kernel cannot wake a thread of the host. While copies come, the proxy looks at the rings all
-// the time, and for `busy_time` after the last can be expected to have ended; then it sleeps
-// between looks, longer after a while: a copy that comes after a pause waits up to `short_sleep`
-// for the proxy, after a long pause up to `long_sleep`, which costs a core some promille of its
-// time.
+// the time; then it sleeps between looks, longer after a while: a copy that comes after a pause
+// waits up to `short_sleep` for the proxy, after a long pause up to `long_sleep`, which costs a
+// core some promille of its time. While copies can be expected to run, the next one may follow at
+// their end, and it goes on looking; but where the rank is bound to a single core it sleeps for
+// `shortest_sleep`, because a thread that never sleeps is not let in for milliseconds when the
+// application's spins as well.
 //
-// The host learns of copies by words in its own memory: reading one of the GPU's, or asking the
-// runtime for an event, takes microseconds.
+// Kernels tell the host by a word in its memory that they have submitted copies: reading how many
+// from the GPU's takes microseconds.
 
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -49,8 +52,9 @@ namespace KokkosIris::Impl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after copies
+constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after a copy
 constexpr double slow_link = 100.0;                             ///< expected of copies, bytes a ns
+constexpr auto shortest_sleep = std::chrono::microseconds(5);   ///< while they are expected to run
 constexpr auto attentive_time = std::chrono::milliseconds(50);  ///< with short sleeps
 constexpr auto short_sleep = std::chrono::microseconds(20);
 constexpr auto long_sleep = std::chrono::microseconds(500);
@@ -67,8 +71,7 @@ constexpr std::uint64_t largest_batch_bytes = 65536;
 constexpr std::uint64_t largest_pitch = std::numeric_limits<std::int32_t>::max();
 
 /// What the proxy and kernels share. In the memory of the GPU: the queues, then the rings, then two
-/// counters each. In pinned memory of the host: the entries, then two words for each ring, one that
-/// kernels set and one that streams set.
+/// counters each. In pinned memory of the host: the entries, then a word for each ring.
 class RingStorage {
  public:
   RingStorage(const Gpu& gpu, int peers, std::size_t entries, CopyEngine* engine, GpuStream stream)
@@ -83,12 +86,12 @@ class RingStorage {
     try {
       m_device = static_cast<char*>(gpu.allocate(bytes));
       m_host = static_cast<CopyRingEntry*>(
-          gpu.allocate_host(count * (entries * sizeof(CopyRingEntry) + 2 * sizeof(PaddedFlag))));
+          gpu.allocate_host(count * (entries * sizeof(CopyRingEntry) + sizeof(PaddedFlag))));
       m_host_words = reinterpret_cast<PaddedFlag*>(m_host + count * entries);
       auto* const counters = reinterpret_cast<PaddedFlag*>(m_device + counters_at);
       for (std::size_t peer = 0; peer < count; ++peer) {
         m_rings.push_back(CopyRing{&counters[2 * peer].value, &counters[2 * peer + 1].value,
-                                   m_host + peer * entries, &m_host_words[2 * peer].value});
+                                   m_host + peer * entries, &m_host_words[peer].value});
       }
       const CopyEngineQueues queues{reinterpret_cast<CopyRing*>(m_device + rings_at), entries,
                                     engine};
@@ -109,10 +112,6 @@ class RingStorage {
   /// Addresses of the counters are those of the device.
   const CopyRing& ring(int peer) const { return m_rings[static_cast<std::size_t>(peer)]; }
   std::size_t entries() const { return m_entries; }
-  /// Host memory, for how far the host's copies to a peer are.
-  std::uint64_t* done(int peer) const {
-    return &m_host_words[2 * static_cast<std::size_t>(peer) + 1].value;
-  }
 
  private:
   void release() noexcept {
@@ -146,6 +145,11 @@ class StreamSet {
   std::vector<GpuStream> m_streams;
   std::vector<GpuEvent> m_events;
 };
+
+bool is_bound_to_one_core() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof(cores), &cores) == 0 && CPU_COUNT(&cores) == 1;
+}
 
 void copy_data(const Gpu& gpu, GpuStream stream, const CopyWork& work) {
   if (work.width == 0 || work.height == 0) return;
@@ -193,11 +197,11 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       peer.ring_stream = m_streams.add_stream(ring_urgency);
       peer.host_stream = m_streams.add_stream(host_urgency);
       peer.order = m_streams.add_event();
+      peer.done = m_streams.add_event();
       // A stream, too, is set up by its first use.
       m_gpu.write_word(peer.ring_stream, m_storage.ring(static_cast<int>(i)).completed, 0);
       m_gpu.record(peer.order, peer.ring_stream);
       m_gpu.wait(peer.host_stream, peer.order);
-      m_gpu.write_word(peer.host_stream, m_storage.done(static_cast<int>(i)), 0);
       m_gpu.synchronize(peer.host_stream);
     }
     m_proxy = start_service_thread(runtime.rank(), "KokkosIris:copy", [this] { run(); });
@@ -239,18 +243,20 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     const std::lock_guard<std::mutex> lock(peer.mutex);
     carry_out(m_gpu, peer.host_stream, work);
   }
+  void mark(int number) override {
+    Peer& peer = m_peers[static_cast<std::size_t>(number)];
+    const std::lock_guard<std::mutex> lock(peer.mutex);
+    put_mark(number, peer);
+  }
   bool wait(int number) override {
     Peer& peer = m_peers[static_cast<std::size_t>(number)];
     const std::uint64_t target = reserved(number, peer);
-    std::uint64_t mark = 0;  // of this call, once its copies are all in the stream
-    unsigned polls = 0;
+    bool marked = false;
     auto complete = [&] {
-      if (mark == 0) mark = try_to_mark(number, peer, target);
-      if (mark == 0) return false;
-      // A copy that fails shows in the state of its stream alone.
-      constexpr unsigned polls_between_looks = 4096;
-      if (++polls % polls_between_looks == 0) m_gpu.is_complete(peer.host_stream);
-      return __atomic_load_n(m_storage.done(number), __ATOMIC_ACQUIRE) >= mark;
+      const std::lock_guard<std::mutex> lock(peer.mutex);
+      marked = marked || mark_covers(target, number, peer);
+      // Another thread may have recorded the event anew, later: then this one waits longer.
+      return marked && m_gpu.is_complete(peer.done);
     };
     return m_runtime.wait_until({WaitPhase::copy_engine_quiet, m_runtime.rank()},
                                 &is_ready<decltype(complete)>, &complete);
@@ -261,10 +267,11 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     std::mutex mutex;
     std::uint64_t taken = 0;   ///< positions of the ring that have been handed to its stream
     std::uint64_t joined = 0;  ///< positions that the host's stream waits for
-    std::uint64_t marks = 0;   ///< writes of the done word that the host's stream was given
+    std::uint64_t marked = 0;  ///< positions that come before `done`
     GpuStream ring_stream = nullptr;
     GpuStream host_stream = nullptr;
     GpuEvent order = nullptr;  ///< passed from one stream to the next
+    GpuEvent done = nullptr;   ///< what quiet on the host waits for
 
     std::mutex reserved_mutex;
     bool reserved_stale = false;      ///< kernels have reserved since
@@ -280,17 +287,27 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     peer.joined = peer.taken;
   }
 
-  /// Hands what has been committed of a ring to its stream and, if that is all up to `target`, lets
-  /// the host's stream write down when it has come that far.
-  /// \return what it will write, or 0
-  std::uint64_t try_to_mark(int number, Peer& peer, std::uint64_t target) {
-    const std::lock_guard<std::mutex> lock(peer.mutex);
+  /// Records the event behind all that was submitted. The caller holds the mutex.
+  void put_mark(int number, Peer& peer) {
     while (hand_over(number, peer)) {
     }
-    if (static_cast<std::int64_t>(peer.taken - target) < 0) return 0;
     join(peer);
-    m_gpu.write_word(peer.host_stream, m_storage.done(number), ++peer.marks);
-    return peer.marks;
+    m_gpu.record(peer.done, peer.host_stream);
+    peer.marked = peer.taken;
+  }
+
+  /// True if the event is, or can now be, behind all positions before `target`; else one of them
+  /// has not been committed yet. The caller holds the mutex.
+  bool mark_covers(std::uint64_t target, int number, Peer& peer) {
+    const auto reaches = [target](std::uint64_t count) {
+      return static_cast<std::int64_t>(count - target) >= 0;
+    };
+    if (reaches(peer.marked)) return true;
+    while (hand_over(number, peer)) {
+    }
+    if (!reaches(peer.taken)) return false;
+    put_mark(number, peer);
+    return true;
   }
 
   /// Hands the oldest committed copies of a ring to its stream. The caller holds the mutex.
@@ -350,21 +367,28 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       m_gpu.make_current();
       // Sleeps end when they should, not up to 50 us later.
       static_cast<void>(prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL));
-      auto last_end = Clock::now();  // of copies, at the latest
+      const bool shares_core = is_bound_to_one_core();
+      auto last_work = Clock::now();
+      auto expected_end = last_work;
       for (;;) {
         // Read before the look at the rings: what was submitted before the end is finished.
         const bool stop = m_stop.load();
         if (const auto bytes = look_at_all_rings()) {
-          last_end =
-              std::max(last_end, Clock::now()) +
+          last_work = Clock::now();
+          expected_end =
+              std::max(expected_end, last_work) +
               std::chrono::nanoseconds(std::llround(static_cast<double>(*bytes) / slow_link));
           continue;
         }
         if (stop) return;
-        const auto idle = Clock::now() - last_end;
-        if (idle > attentive_time) {
+        const auto now = Clock::now();
+        const auto idle = now - last_work;
+        if (idle <= busy_time) continue;
+        if (now < expected_end) {
+          if (shares_core) std::this_thread::sleep_for(shortest_sleep);
+        } else if (idle > attentive_time) {
           std::this_thread::sleep_for(long_sleep);
-        } else if (idle > busy_time) {
+        } else {
           std::this_thread::sleep_for(short_sleep);
         }
       }

@@ -20,23 +20,19 @@ namespace Impl {
 
 /// Tells every other rank that this one has entered one more barrier: a release to all of them.
 /// \return how many this rank has entered
-///
-/// GPUs release once, because a release waits until earlier stores have arrived, those to other
-/// ranks included; and they add, so that nobody waits for the own count to be read.
 KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& context) {
   const DeviceState& state = context.state();
   std::uint64_t& own_count = state.control->barrier_generation.value;
-  std::uint64_t entered = 0;
-  KOKKOS_IF_ON_HOST((entered = ++own_count;))
-  KOKKOS_IF_ON_DEVICE((gpu_fence_release();))
+  // On GPUs the count is read while the fence waits, and written when nobody waits for that.
+  const std::uint64_t entered = own_count + 1;
+  begin_release();
   for (int step = 1; step < state.size; ++step) {
     // Each rank starts with its neighbour, so that the ranks do not all write to one at a time.
     const int peer = (state.rank + step) % state.size;
-    auto& arrival = context.translate(state.control, peer)->arrivals()[state.rank].value;
-    KOKKOS_IF_ON_HOST((store_release(&arrival, entered);))
-    KOKKOS_IF_ON_DEVICE((gpu_add_relaxed(&arrival, 1);))
+    store_in_release(&context.translate(state.control, peer)->arrivals()[state.rank].value,
+                     entered);
   }
-  KOKKOS_IF_ON_DEVICE((entered = ++own_count;))
+  own_count = entered;
   return entered;
 }
 
@@ -49,7 +45,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& conte
 /// kernel boundaries before and after. One thread of a rank at a time; the kernels of all ranks
 /// must be able to run at the same time. Copies of the copy engine are not covered (quiet before).
 ///
-/// Every rank counts the barriers it has entered in a word of its own on each rank, so a
+/// Every rank writes the number of barriers it has entered to a word of its own on each rank, so a
 /// rank polls its own memory only, and a barrier needs no reset: a rank may be one barrier ahead of
 /// another.
 /// \return false if given up, see wait_until

@@ -22,7 +22,11 @@ class HostCopyQueue {
   virtual void follow(int peer, const GpuExecutionSpace& exec) = 0;
   /// Hands over a copy and its signal.
   virtual void submit(int peer, const CopyWork& work) = 0;
-  /// Waits until all copies to `peer` that were submitted before, here or by kernels, are complete.
+  /// Has the GPU write down when all copies to `peer` are complete that were submitted here before.
+  /// The first half of quiet, apart so that waiting for kernels comes between and takes the time.
+  virtual void mark(int peer) = 0;
+  /// The second half: waits until the copies before the last mark() are complete, and those that
+  /// kernels submitted which have ended.
   /// \return false if given up
   virtual bool wait(int peer) = 0;
 };

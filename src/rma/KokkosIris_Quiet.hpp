@@ -64,12 +64,24 @@ KOKKOS_INLINE_FUNCTION bool quiet(const TeamMember& team, const DeviceContext& c
 
 namespace Impl {
 
-template <class MemorySpace>
-bool quiet_on_host(const Context<MemorySpace>& context, int peer) {
+/// Waits for the instance, then for the copies to `peers` ranks from `first` on.
+template <class ExecutionSpace, class MemorySpace>
+void quiet_on_host(const ExecutionSpace& exec, const Context<MemorySpace>& context, int first,
+                   int peers) {
+  const auto peer = [&](int i) { return (first + i) % context.size(); };
+  const auto wait = [&](int i) {
+    if constexpr (is_gpu_space_v<MemorySpace>) {
+      return context.state().copy_engine().host_queue()->wait(peer(i));
+    } else {
+      return quiet(context.device(), peer(i));
+    }
+  };
   if constexpr (is_gpu_space_v<MemorySpace>) {
-    return context.state().copy_engine().host_queue()->wait(peer);
-  } else {
-    return quiet(context.device(), peer);
+    for (int i = 0; i < peers; ++i) context.state().copy_engine().host_queue()->mark(peer(i));
+  }
+  exec.fence("KokkosIris::quiet");
+  for (int i = 0; i < peers; ++i) {
+    if (!wait(i)) context.runtime().throw_given_up("quiet");
   }
 }
 
@@ -86,17 +98,11 @@ bool quiet_on_host(const Context<MemorySpace>& context, int peer) {
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context, int peer) {
   Impl::HostChecks(context.device(), "quiet").rank_exists(peer);
-  exec.fence("KokkosIris::quiet");
-  if (!Impl::quiet_on_host(context, peer)) context.runtime().throw_given_up("quiet");
+  Impl::quiet_on_host(exec, context, peer, 1);
 }
 template <Impl::ExecutionSpaceLike ExecutionSpace, class MemorySpace>
 void quiet(const ExecutionSpace& exec, const Context<MemorySpace>& context) {
-  exec.fence("KokkosIris::quiet");
-  for (int step = 1; step <= context.size(); ++step) {
-    if (!Impl::quiet_on_host(context, (context.rank() + step) % context.size())) {
-      context.runtime().throw_given_up("quiet");
-    }
-  }
+  Impl::quiet_on_host(exec, context, context.rank() + 1, context.size());
 }
 template <class MemorySpace>
 void quiet(const Context<MemorySpace>& context, int peer) {

@@ -11,6 +11,20 @@
 
 namespace {
 
+/// Outside of the test's class, as nvcc requires of functions with kernels.
+template <class A, class B, class C>
+void multiply(int batch, const A& a, const B& b, const C& c) {
+  using NoTranspose = KokkosBatched::Trans::NoTranspose;
+  Kokkos::parallel_for(
+      "gemm", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, batch),
+      KOKKOS_LAMBDA(int i) {
+        KokkosBatched::SerialGemm<NoTranspose, NoTranspose, KokkosBatched::Algo::Gemm::Unblocked>::
+            invoke(1.0, Kokkos::subview(a, i, Kokkos::ALL, Kokkos::ALL),
+                   Kokkos::subview(b, i, Kokkos::ALL, Kokkos::ALL), 0.0,
+                   Kokkos::subview(c, i, Kokkos::ALL, Kokkos::ALL));
+      });
+}
+
 TEST(KokkosKernels, BatchedGemmOnPeersMemory) {
   auto context = ::Test::make_context();
   const int next = (context.rank() + 1) % context.size();
@@ -21,20 +35,7 @@ TEST(KokkosKernels, BatchedGemmOnPeersMemory) {
       context.full<double***>("c", std::numeric_limits<double>::quiet_NaN(), batch, m, n);
   const auto their_b = b.peer(next);
   const auto their_c = c.peer(next);
-  Kokkos::parallel_for(
-      "gemm", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, batch),
-      KOKKOS_LAMBDA(int i) {
-        KokkosBatched::SerialGemm<
-            KokkosBatched::Trans::NoTranspose, KokkosBatched::Trans::NoTranspose,
-            KokkosBatched::Algo::Gemm::Unblocked>::invoke(1.0,
-                                                          Kokkos::subview(a, i, Kokkos::ALL,
-                                                                          Kokkos::ALL),
-                                                          Kokkos::subview(their_b, i, Kokkos::ALL,
-                                                                          Kokkos::ALL),
-                                                          0.0,
-                                                          Kokkos::subview(their_c, i, Kokkos::ALL,
-                                                                          Kokkos::ALL));
-      });
+  multiply(batch, a, their_b, their_c);
   context.barrier();
   for (int i = 0; i < batch; ++i) {
     for (int row = 0; row < m; ++row) {

@@ -224,6 +224,26 @@ TEST(StridedLoop, ContiguousOperandsBecomeOneRow) {
   EXPECT_TRUE(loop.unit_rows(2));
 }
 
+/// What for_rows calls, written down. Callable in kernels, as nvcc wants of what for_rows is given.
+struct Rows {
+  static constexpr int most = 16;
+  struct {
+    std::size_t offset[2], length;
+  } m_rows[most];
+  int m_count = 0;
+
+  KOKKOS_FUNCTION void add(const std::size_t (&at)[2], std::size_t n) {
+    if (m_count < most) m_rows[m_count] = {{at[0], at[1]}, n};
+    ++m_count;
+  }
+};
+struct AddRow {
+  Rows* m_rows;
+  KOKKOS_FUNCTION void operator()(const std::size_t (&at)[2], std::size_t n) const {
+    m_rows->add(at, n);
+  }
+};
+
 TEST(StridedLoop, MixedLayoutsKeepTheirDimensions) {
   const Kokkos::View<int**, Kokkos::LayoutLeft, Kokkos::HostSpace> a("a", 3, 4);
   const Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::HostSpace> b("b", 3, 4);
@@ -232,14 +252,17 @@ TEST(StridedLoop, MixedLayoutsKeepTheirDimensions) {
   EXPECT_FALSE(loop.unit_rows(2));
   // Every pair of offsets belongs to one pair of indices.
   std::size_t seen = 0;
-  loop.for_rows(1, 11, [&](const std::size_t(&at)[2], std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i, ++seen) {
-      const std::size_t left = at[0] + i * loop.row_stride(0);
-      const std::size_t right = at[1] + i * loop.row_stride(1);
+  Rows rows;
+  loop.for_rows(1, 11, AddRow{&rows});
+  ASSERT_LE(rows.m_count, Rows::most);
+  for (int row = 0; row < rows.m_count; ++row) {
+    for (std::size_t i = 0; i < rows.m_rows[row].length; ++i, ++seen) {
+      const std::size_t left = rows.m_rows[row].offset[0] + i * loop.row_stride(0);
+      const std::size_t right = rows.m_rows[row].offset[1] + i * loop.row_stride(1);
       EXPECT_EQ(left % 3, right / 4);
       EXPECT_EQ(left / 3, right % 4);
     }
-  });
+  }
   EXPECT_EQ(seen, 10u);
 }
 
@@ -260,10 +283,12 @@ TEST(StridedLoop, OffsetsAbove32Bits) {
   const std::size_t rows = 3, stride = std::size_t(5) << 31;
   const View view(&byte, Kokkos::LayoutStride(rows, stride, 2, std::size_t(1)));
   const auto loop = Impl::make_strided_loop(view, view);
-  std::vector<std::size_t> offsets;
-  loop.for_rows(0, loop.total,
-                [&](const std::size_t(&at)[2], std::size_t) { offsets.push_back(at[0]); });
-  EXPECT_EQ(offsets, (std::vector<std::size_t>{0, stride, 2 * stride}));
+  Rows found;
+  loop.for_rows(0, loop.total, AddRow{&found});
+  ASSERT_EQ(found.m_count, 3);
+  for (int row = 0; row < 3; ++row) {
+    EXPECT_EQ(found.m_rows[row].offset[0], std::size_t(row) * stride);
+  }
 }
 
 TEST(StridedLoop, PartsCoverTheRange) {

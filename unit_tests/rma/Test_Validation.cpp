@@ -15,8 +15,10 @@ class Validation : public testing::Test {
  public:
   Context<Kokkos::HostSpace> m_context = ::Test::make_context();
   DeviceContext m_device = m_context.device();
-  SymmetricView<double*, Kokkos::LayoutRight, Kokkos::HostSpace> m_view =
-      m_context.zeros<double*, Kokkos::LayoutRight>("view", 64);
+  SymmetricView<double*, Kokkos::LayoutRight, Kokkos::HostSpace> m_view;
+
+  // Not where it is declared: nvcc does not parse template arguments there.
+  Validation() { m_view = m_context.zeros<double*, Kokkos::LayoutRight>("view", 64); }
 
   void SetUp() override {
 #ifndef KOKKOSIRIS_ENABLE_VALIDATION

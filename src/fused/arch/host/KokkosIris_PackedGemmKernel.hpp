@@ -25,13 +25,14 @@ struct MicroTile {
 
 constexpr std::int64_t prefetch_steps = 8;
 
-/// Step of the micro-kernel in the type itself: acc += a[0] * b. The compiler makes it a fused
-/// multiply-add.
+/// Step of the micro-kernel in the type itself: acc += a[0] * b.
 template <class T>
 struct MultiplyAdd {
   using Value = T;
   using V = Vec<T, lanes_of<T>>;
-  static KOKKOSIRIS_GEMM_INLINE void step(V& acc, const T* a, const V& b) { acc += *a * b; }
+  static KOKKOSIRIS_GEMM_INLINE void step(V& acc, const T* a, const V& b) {
+    add_product(acc, *a, b);
+  }
 };
 
 template <class T, int N>

@@ -93,7 +93,7 @@ struct RowsProduct {
 #pragma GCC unroll 12
       for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-        for (int v = 0; v < Vectors; ++v) sums[r][v] += factors[r] * values[v];
+        for (int v = 0; v < Vectors; ++v) add_product(sums[r][v], factors[r], values[v]);
     }
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < Vectors; ++v)

@@ -100,6 +100,29 @@ KOKKOSIRIS_GEMM_INLINE std::uint16_t float_to_bfloat(float value) {
   return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
+/// sum += factor * values, rounded once where the processor can: by its instruction, because
+/// compilers contract a product and a sum or not as they tune for a processor, so that bits would
+/// depend on the loop around them.
+template <class T>
+KOKKOSIRIS_GEMM_INLINE void add_product(Vec<T, lanes_of<T>>& sum, T factor,
+                                        const Vec<T, lanes_of<T>>& values) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    sum = _mm512_fmadd_ps(_mm512_set1_ps(factor), values, sum);
+  } else {
+    sum = _mm512_fmadd_pd(_mm512_set1_pd(factor), values, sum);
+  }
+#elif defined(__AVX2__) && defined(__FMA__)
+  if constexpr (sizeof(T) == 4) {
+    sum = _mm256_fmadd_ps(_mm256_set1_ps(factor), values, sum);
+  } else {
+    sum = _mm256_fmadd_pd(_mm256_set1_pd(factor), values, sum);
+  }
+#else
+  sum += factor * values;
+#endif
+}
+
 /// A vector to aligned memory, past the caches where the processor can. Such stores are ordered by
 /// order_streams() only.
 template <class V>
