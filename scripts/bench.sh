@@ -13,7 +13,9 @@ source "$(dirname "$0")/lib.sh"
 
 configure host-release
 build --target kokkosiris_bench
-bench=$build_dir/perf_tests/kokkosiris_bench
+# Relative, because commands are recorded with the results.
+cd "$source_dir"
+bench=${build_dir#"$source_dir"/}/perf_tests/kokkosiris_bench
 
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false OMP_WAIT_POLICY=passive
@@ -51,7 +53,7 @@ run() {
 case " $* " in
   *" --json"* | *" --filter"*) run "${RANKS:-2}" "$@" ;;
   *)
-    results=$source_dir/perf_tests/results/host-$(date -u +%Y-%m-%d).json
+    results=perf_tests/results/host-$(date -u +%Y-%m-%d).json
     mkdir -p "$(dirname "$results")"
     run 2 --json "$results" "$@"
     run 4 --json "$results" --append --filter '^barrier' "$@"
