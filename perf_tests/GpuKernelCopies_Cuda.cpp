@@ -61,14 +61,20 @@ class KernelCopy {
  public:
   KernelCopy(GpuBench& bench, int blocks) : m_bench(bench), m_blocks(blocks) {}
 
-  /// \param threads of a team; as many of them as the kernel's registers allow
+  /// Threads of a team: so many, or as many as the kernel's registers allow.
+  int team_size(int threads) const {
+    return std::min(
+        threads,
+        Policy(m_bench.exec(), m_blocks, 1).team_size_max(kernel(), Kokkos::ParallelForTag()));
+  }
+  TeamCopy<IsPut> kernel() const {
+    return {m_bench.device(), m_bench.here(words).data(), m_bench.there(words).data(),
+            m_bench.peer()};
+  }
   double ours(int threads, int count) const {
-    const TeamCopy<IsPut> kernel{m_bench.device(), m_bench.here(words).data(),
-                                 m_bench.there(words).data(), m_bench.peer()};
-    const int most =
-        Policy(m_bench.exec(), m_blocks, 1).team_size_max(kernel, Kokkos::ParallelForTag());
-    const Policy policy(m_bench.exec(), m_blocks, std::min(threads, most));
-    return m_bench.stream_time(count, [&] { Kokkos::parallel_for("team copy", policy, kernel); });
+    const Policy policy(m_bench.exec(), m_blocks, team_size(threads));
+    const TeamCopy<IsPut> body = kernel();
+    return m_bench.stream_time(count, [&] { Kokkos::parallel_for("team copy", policy, body); });
   }
   double raw(int threads, bool by_parts) const {
     auto* here = reinterpret_cast<uint4*>(m_bench.here(words).data());
@@ -118,7 +124,7 @@ class KernelCopy {
     const std::string blocks = std::to_string(m_blocks) + " x ";
     std::vector<Entrant> entrants;
     for (const int threads : {512, 1024}) {
-      entrants.push_back({Role::ours, "team " + blocks + std::to_string(threads),
+      entrants.push_back({Role::ours, "team " + blocks + std::to_string(team_size(threads)),
                           m_bench.on_rank_0([this, threads] { return ours(threads, launches); }),
                           target});
     }

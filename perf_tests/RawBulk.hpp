@@ -68,8 +68,8 @@ __device__ __forceinline__ void drain_bulk_stage(BulkStage stage, char* to, unsi
 /// Chunks go round the blocks; one thread of each keeps all but one stage filling while it drains
 /// the oldest.
 /// \param n a multiple of 16
-__global__ void raw_copy_bulk([[maybe_unused]] char* to, [[maybe_unused]] const char* from,
-                              [[maybe_unused]] std::size_t n) {
+static __global__ void raw_copy_bulk([[maybe_unused]] char* to, [[maybe_unused]] const char* from,
+                                     [[maybe_unused]] std::size_t n) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char scratch[];
   if (threadIdx.x != 0) return;

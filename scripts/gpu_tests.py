@@ -37,7 +37,7 @@ def read_ctest(build):
         command = test.get("command", [])
         properties = {p["name"]: p["value"] for p in test["properties"]}
         labels = properties.get("LABELS", [])
-        if "mpiexec" not in command[0] or {"perf", "example"} & set(labels):
+        if not command or "mpiexec" not in command[0] or {"perf", "example"} & set(labels):
             continue
         # Several parts, each with ranks of its own, are set apart by colons.
         ranks = sum(int(command[i + 1]) for i, word in enumerate(command) if word == "-n")
@@ -75,7 +75,7 @@ def pack(build, folder):
 
 
 def machine():
-    """What nvidia-smi or rocm-smi tells of the GPUs."""
+    """What nvidia-smi tells of the GPUs; nothing where there is none."""
     result = {"cores": os.cpu_count(), "gpus": [], "driver": ""}
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     if shutil.which(query[0]):
@@ -143,6 +143,8 @@ def run(options):
     options.end = time.monotonic() + 60 * options.minutes
     wanted = re.compile(options.only)
     tests = [t for t in json.loads((HERE / "tests.json").read_text()) if wanted.search(t["name"])]
+    if not tests:
+        sys.exit(f"no test has a name that matches '{options.only}'")
     begin = datetime.datetime.now(datetime.timezone.utc)
     results = run_tests(tests, options)
     report = {"date": begin.isoformat(timespec="seconds"), "machine": machine(),
@@ -154,7 +156,7 @@ def run(options):
     good = sum(r["result"] == "passed" for r in results)
     print(f"{good} of {len(results)} tests passed")
     bench = HERE / "programs" / "kokkosiris_bench"
-    if bench.exists() and len(report["machine"]["gpus"]) > 1 and not options.no_bench:
+    if bench.exists() and len(report["machine"]["gpus"]) > 1 and not (options.no_bench or options.sanitizer):
         environment = tests[0]["environment"] if tests else {}
         status, output = run_bounded(
             # A proxy thread of the copy engine wants a core beside its rank's.

@@ -44,13 +44,13 @@ Fences count_fences(const Call& call) {
   return Detail::seen_fences;
 }
 
-/// \param most fences of an instance; there must be none of the device
+/// \param expected fences of an instance; there must be none of the device
 template <class ExecutionSpace, class Call>
-void expect_fences(const char* name, int most, const Call& call) {
+void expect_fences(const char* name, int expected, const Call& call) {
   const Fences fences = count_fences<ExecutionSpace>(call);
   EXPECT_EQ(fences.device, 0) << name;
-  EXPECT_EQ(fences.instance, most) << name;
-  if (fences.device != 0 || fences.instance != most) {
+  EXPECT_EQ(fences.instance, expected) << name;
+  if (fences.device != 0 || fences.instance != expected) {
     for (const auto& label : fences.labels) std::fprintf(stderr, "  fence %s\n", label.c_str());
   }
 }

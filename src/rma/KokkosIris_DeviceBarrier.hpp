@@ -25,7 +25,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& conte
   std::uint64_t& own_count = state.control->barrier_generation.value;
   // On GPUs the count is read while the fence waits, and written when nobody waits for that.
   const std::uint64_t entered = own_count + 1;
-  begin_release();
+  if (state.size > 1) begin_release();
   for (int step = 1; step < state.size; ++step) {
     // Each rank starts with its neighbour, so that the ranks do not all write to one at a time.
     const int peer = (state.rank + step) % state.size;

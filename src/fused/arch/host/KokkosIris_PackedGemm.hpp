@@ -64,7 +64,8 @@ struct PackedGemm {
   int packed_a_unit;  ///< bytes that an element takes in a packed panel of A ...
   int packed_b_unit;  ///< ... and in packed B
   int k_group;        ///< k is padded to a multiple of this in packed memory
-  int mr;             ///< rows of a micro-tile; a packed panel of A is padded to a multiple of it
+  int mr;  ///< rows of a micro-tile; a packed panel of A is padded to a multiple of it, but for
+           ///< fewer rows than that, which some engines pack as they are
   int nr;  ///< columns of a micro-tile (a "sliver"); packed B is padded to a multiple of it
   int kc;  ///< longest stretch of k that is accumulated in registers before the output is updated
   int in_place_k;    ///< with k up to this, compute_direct() is the faster way for any number of

@@ -186,8 +186,11 @@ void pack_few_rows(typename E::acc* dst, const typename E::memory* src, std::int
     }
   }
   for (; k < count; ++k)
-    for (std::int64_t row = 0; row < rows; ++row)
-      dst[k * rows + row] = E::to_acc(src[row * row_stride + k * k_stride]);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      typename E::memory value;
+      __builtin_memcpy(&value, src + row * row_stride + k * k_stride, sizeof(value));
+      dst[k * rows + row] = E::to_acc(value);
+    }
 }
 
 /// The same rows as a micro-panel of W rows.

@@ -52,19 +52,20 @@ struct RowsProduct {
   /// All rows of the columns from j on. An edge is the last strip, of less than a vector.
   template <int Vectors, bool Edge>
   void strip(std::int64_t j) const {
-    alignas(64) T buffer[most_steps * Vectors * width];
     const char* const from = b + j * bytes;
     const int valid = static_cast<int>(min64(Vectors * width, columns - j));
     if constexpr (Vectors == wide) {
-      return multiply<1, Vectors, Edge>(a, out + j, FromMemory<false>{from, b_row, nullptr}, valid);
+      multiply<1, Vectors, Edge>(a, out + j, FromMemory<false>{from, b_row, nullptr}, valid);
+    } else {
+      alignas(64) T buffer[most_steps * Vectors * width];
+      if (rows <= group && !Edge) {
+        return some_rows<group, Vectors, Edge>(rows, 0, j, FromMemory<false>{from, b_row, buffer});
+      }
+      using First = std::conditional_t<Edge, FromEdge, FromMemory<true>>;
+      some_rows<group, Vectors, Edge>(min64(group, rows), 0, j, First{from, b_row, buffer, valid});
+      for (std::int64_t r = group; r < rows; r += group)
+        some_rows<group, Vectors, Edge>(min64(group, rows - r), r, j, FromBuffer{buffer});
     }
-    if (rows <= group && !Edge) {
-      return some_rows<group, Vectors, Edge>(rows, 0, j, FromMemory<false>{from, b_row, buffer});
-    }
-    using First = std::conditional_t<Edge, FromEdge, FromMemory<true>>;
-    some_rows<group, Vectors, Edge>(min64(group, rows), 0, j, First{from, b_row, buffer, valid});
-    for (std::int64_t r = group; r < rows; r += group)
-      some_rows<group, Vectors, Edge>(min64(group, rows - r), r, j, FromBuffer{buffer});
   }
   /// The number of rows is found by counting down at compile time.
   template <int R, int Vectors, bool Edge, class Source>
@@ -119,7 +120,7 @@ struct RowsProduct {
         if (Ahead > 0) __builtin_prefetch(from + Ahead * b_row + v * width * bytes, 0, 2);
       }
       from += b_row;
-      buffer += Vectors * width;
+      if constexpr (Copies) buffer += Vectors * width;
     }
   };
   struct FromEdge {
