@@ -29,6 +29,22 @@ if(KokkosIris_SANITIZERS)
   endif()
 endif()
 
+# kokkosiris_filter_backends(<variable>): takes the sources of backends that Kokkos lacks out of a list,
+# by their names: *_Gpu.cpp, *_Cuda.cpp, *_Hip.cpp.
+function(kokkosiris_filter_backends variable)
+  set(sources ${${variable}})
+  if(NOT Kokkos_ENABLE_CUDA)
+    list(FILTER sources EXCLUDE REGEX "_Cuda\\.cpp$")
+  endif()
+  if(NOT Kokkos_ENABLE_HIP)
+    list(FILTER sources EXCLUDE REGEX "_Hip\\.cpp$")
+  endif()
+  if(NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
+    list(FILTER sources EXCLUDE REGEX "_Gpu\\.cpp$")
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 # kokkosiris_compile_options(<target>): warnings and sanitizers, through nvcc to the host compiler.
 function(kokkosiris_compile_options target)
   set(flags ${KokkosIris_SANITIZER_FLAGS})

@@ -81,6 +81,12 @@ class GpuBench {
   void fill(Word* words, std::size_t count, Word seed) const;
   std::size_t count_wrong(const Word* words, std::size_t count, Word seed) const;
 
+  /// Fills the source with words that differ by rank, lets rank 0 copy, and looks at what arrived.
+  /// \param is_put from `here` to the peer's `there`; else from the peer's `there` to `here`
+  /// \throws std::runtime_error on all ranks, with the text `fault`, if it is something else
+  void require_copy(bool is_put, std::size_t words, Word seed, const std::function<void()>& copy,
+                    const char* fault) const;
+
   /// Kernels set it if a wait was given up or a result is wrong. Host memory.
   int* failed() const { return m_failed.data(); }
   /// \throws std::runtime_error on all ranks if a kernel of one of them has failed

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <GpuBench.hpp>
+#include <array>
 #include <cstdio>
 #include <stdexcept>
 
@@ -32,18 +33,23 @@ struct CountWrong {
 
 using Range = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::size_t>>;
 
-/// Every rank's GPU by UUID; a GPU that both use makes every time meaningless.
-bool ranks_have_own_gpus() {
-  const auto own = KokkosIris::Impl::Gpu::of_default_instance(-1).uuid();
-  KokkosIris::Impl::GpuUuid all[2];
-  MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_BYTE, all,
+using KokkosIris::Impl::Gpu;
+using KokkosIris::Impl::GpuUuid;
+
+/// The GPU of each of the two ranks.
+std::array<GpuUuid, 2> gpus_of_ranks() {
+  const GpuUuid own = Gpu::of_default_instance(-1).uuid();
+  std::array<GpuUuid, 2> all;
+  MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_BYTE, all.data(),
                 static_cast<int>(own.size()), MPI_BYTE, MPI_COMM_WORLD);
-  return all[0] != all[1];
+  return all;
 }
 
 void run(Session& session) {
   if (session.size() != 2) return;
-  if (!ranks_have_own_gpus()) {
+  const auto gpus = gpus_of_ranks();
+  // A GPU that both use makes every time meaningless.
+  if (gpus[0] == gpus[1]) {
     if (session.rank() == 0) {
       std::fprintf(stderr, "kokkosiris_bench: the ranks share a GPU; no gpu/ cell is measured\n");
     }
@@ -84,18 +90,8 @@ GpuBench::~GpuBench() {
 }
 
 void GpuBench::find_ordinals() {
-  using KokkosIris::Impl::Gpu;
-  using KokkosIris::Impl::GpuUuid;
-  const Gpu own = Gpu::of_default_instance(rank());
-  const GpuUuid uuid = own.uuid();
-  GpuUuid all[2];
-  MPI_Allgather(uuid.data(), static_cast<int>(uuid.size()), MPI_BYTE, all,
-                static_cast<int>(uuid.size()), MPI_BYTE, MPI_COMM_WORLD);
-  m_own_ordinal = own.device();
-  m_peer_ordinal = -1;
-  for (int i = 0; i < Gpu::count(rank()); ++i) {
-    if (Gpu(i, rank()).uuid() == all[peer()]) m_peer_ordinal = i;
-  }
+  m_own_ordinal = Gpu::of_default_instance(rank()).device();
+  m_peer_ordinal = Gpu::find(gpus_of_ranks()[static_cast<std::size_t>(peer())], rank());
   require_everywhere(m_peer_ordinal >= 0,
                      "gpu: a rank does not see the other rank's GPU, which cudaMemcpyPeerAsync "
                      "needs; let CUDA_VISIBLE_DEVICES name both");
@@ -110,6 +106,20 @@ std::size_t GpuBench::count_wrong(const Word* words, std::size_t count, Word see
   std::size_t wrong = 0;
   Kokkos::parallel_reduce("count", Range(m_exec, 0, count), CountWrong{words, seed}, wrong);
   return wrong;
+}
+
+void GpuBench::require_copy(bool is_put, std::size_t words, Word seed,
+                            const std::function<void()>& copy, const char* fault) const {
+  Word* const own = here(words).data();
+  Word* const symmetric = there(words).data();
+  fill(is_put ? own : symmetric, words, seed + Word(rank()));
+  m_session.start();
+  if (rank() == 0) copy();
+  m_session.start();
+  std::size_t wrong = 0;
+  if (is_put && rank() == 1) wrong = count_wrong(symmetric, words, seed);
+  if (!is_put && rank() == 0) wrong = count_wrong(own, words, seed + 1);
+  require_everywhere(wrong == 0, fault);
 }
 
 void GpuBench::require_success(const std::string& cell) const {

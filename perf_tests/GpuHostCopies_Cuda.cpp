@@ -56,25 +56,12 @@ struct HostCopy {
            }) /
            batch;
   }
-
-  /// What has arrived by our copy alone.
-  void verify() const {
-    const std::uint64_t seed = 3 * words + (is_put ? 1 : 2);
-    const auto here = bench.here(words);
-    const auto there = bench.there(words);
-    bench.fill(is_put ? here.data() : there.data(), words, seed + std::uint64_t(bench.rank()));
-    bench.session().start();
-    if (bench.rank() == 0) ours();
-    bench.session().start();
-    std::size_t wrong = 0;
-    if (is_put && bench.rank() == 1) wrong = bench.count_wrong(there.data(), words, seed);
-    if (!is_put && bench.rank() == 0) wrong = bench.count_wrong(here.data(), words, seed + 1);
-    require_everywhere(wrong == 0, "gpu: a copy by the copy engine is wrong");
-  }
 };
 
 void measure(const HostCopy& copy, double target) {
-  copy.verify();
+  copy.bench.require_copy(
+      copy.is_put, copy.words, 3 * copy.words + (copy.is_put ? 1 : 2), [&copy] { copy.ours(); },
+      "gpu: a copy by the copy engine is wrong");
   Record common = GpuBench::record(copy.is_put ? "put" : "get", "uint64", copy.bytes());
   const std::string form = copy.batch == 1 ? "engine-host" : "engine-host-batch";
   std::vector<Entrant> entrants;

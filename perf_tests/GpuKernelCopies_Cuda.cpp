@@ -106,17 +106,9 @@ class KernelCopy {
   /// Of a copy by teams, or of the one by bulk copies, which must not be faster than it is right.
   void verify(bool by_teams) const {
     const std::uint64_t seed = std::uint64_t(m_blocks) * 7 + (IsPut ? 1000 : 2000) + by_teams;
-    std::uint64_t* const here = m_bench.here(words).data();
-    std::uint64_t* const there = m_bench.there(words).data();
-    m_bench.fill(IsPut ? here : there, words, seed + std::uint64_t(m_bench.rank()));
-    m_bench.session().start();
-    if (m_bench.rank() == 0) by_teams ? ours(512, 1) : raw_bulk();
-    m_bench.session().start();
-    std::size_t wrong = 0;
-    if (IsPut && m_bench.rank() == 1) wrong = m_bench.count_wrong(there, words, seed);
-    if (!IsPut && m_bench.rank() == 0) wrong = m_bench.count_wrong(here, words, seed + 1);
-    require_everywhere(wrong == 0, by_teams ? "gpu: a copy by teams is wrong"
-                                            : "gpu: a bulk copy by hand is wrong");
+    m_bench.require_copy(
+        IsPut, words, seed, [&] { by_teams ? ours(512, 1) : raw_bulk(); },
+        by_teams ? "gpu: a copy by teams is wrong" : "gpu: a bulk copy by hand is wrong");
   }
 
   void measure(Target target) const {

@@ -54,14 +54,7 @@ void measure(GpuBench& bench, std::size_t words, int count, Target target) {
                             bench.own_ordinal(), bytes, bench.stream()),
         "cudaMemcpyPeerAsync");
   };
-  const std::uint64_t seed = 5 * words;
-  bench.fill(bench.here(words).data(), words, seed + std::uint64_t(bench.rank()));
-  bench.session().start();
-  if (bench.rank() == 0) ours();
-  bench.session().start();
-  const bool good =
-      bench.rank() == 0 || bench.count_wrong(bench.there(words).data(), words, seed) == 0;
-  require_everywhere(good, "gpu: a copy that a kernel submitted is wrong");
+  bench.require_copy(true, words, 5 * words, ours, "gpu: a copy that a kernel submitted is wrong");
   std::vector<Entrant> entrants;
   entrants.push_back({Role::ours, "engine", bench.on_rank_0(ours), target});
   // The host waits for each, as the kernel does.

@@ -65,6 +65,8 @@ class Gpu {
   static Gpu of_default_instance(int rank) { return {gpu_device(GpuExecutionSpace()), rank}; }
   /// Number of devices that this process sees.
   static int count(int rank, Where where = Where::current());
+  /// The ordinal of a device in this process, or -1 if the process does not see it.
+  static int find(const GpuUuid& uuid, int rank, Where where = Where::current());
 
   int device() const { return m_device; }
   /// Makes the device current for good: for threads of the library's own.

@@ -182,6 +182,14 @@ int Gpu::count(int rank, Where where) {
   return devices;
 }
 
+int Gpu::find(const GpuUuid& uuid, int rank, Where where) {
+  const int devices = count(rank, where);
+  for (int device = 0; device < devices; ++device) {
+    if (Gpu(device, rank).uuid(where) == uuid) return device;
+  }
+  return -1;
+}
+
 GpuUuid Gpu::uuid(Where where) const {
   const Properties properties = properties_of(m_device, m_rank, where);
   GpuUuid uuid;

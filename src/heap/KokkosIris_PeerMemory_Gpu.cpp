@@ -98,15 +98,6 @@ std::string describe(int rank, const SlabCard& card) {
          card.name + ", " + to_string(card.uuid) + ")";
 }
 
-/// The ordinal of a device in this process, or -1 if the process does not see it.
-int find_device(const GpuUuid& uuid, int rank) {
-  const int devices = Gpu::count(rank);
-  for (int device = 0; device < devices; ++device) {
-    if (Gpu(device, rank).uuid() == uuid) return device;
-  }
-  return -1;
-}
-
 class GpuPeerMemory : public PeerMemory {
  public:
   GpuPeerMemory(std::shared_ptr<Runtime> runtime, std::size_t bytes)
@@ -235,7 +226,7 @@ void GpuPeerMemory::open_peer(int other, const SlabCard& mine, const SlabCard& t
                     "; the ranks of a context on GPUs are processes of their own");
   }
   // A device that this process does not see can still be opened, if the driver can.
-  const int device = find_device(theirs.uuid, rank());
+  const int device = Gpu::find(theirs.uuid, rank());
   if (device >= 0 && !m_gpu.can_access(device)) {
     throw_error(ErrorCode::system, rank(), "Context",
                 "no peer access: " + describe(rank(), mine) + " cannot reach the memory of " +

@@ -230,8 +230,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
   void follow(int number, const GpuExecutionSpace& exec) override {
     Peer& peer = m_peers[static_cast<std::size_t>(number)];
     const std::lock_guard<std::mutex> lock(peer.mutex);
-    while (hand_over(number, peer)) {
-    }
+    take_all(number, peer);
     join(peer);
     // Where the instance has nothing to do, an event would only cost time between the copies.
     if (m_gpu.is_complete(gpu_stream(exec))) return;
@@ -287,10 +286,15 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     peer.joined = peer.taken;
   }
 
-  /// Records the event behind all that was submitted. The caller holds the mutex.
-  void put_mark(int number, Peer& peer) {
+  /// Hands all that has been committed of a ring to its stream. The caller holds the mutex.
+  void take_all(int number, Peer& peer) {
     while (hand_over(number, peer)) {
     }
+  }
+
+  /// Records the event behind all that was submitted. The caller holds the mutex.
+  void put_mark(int number, Peer& peer) {
+    take_all(number, peer);
     join(peer);
     m_gpu.record(peer.done, peer.host_stream);
     peer.marked = peer.taken;
@@ -303,8 +307,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       return static_cast<std::int64_t>(count - target) >= 0;
     };
     if (reaches(peer.marked)) return true;
-    while (hand_over(number, peer)) {
-    }
+    take_all(number, peer);
     if (!reaches(peer.taken)) return false;
     put_mark(number, peer);
     return true;

@@ -23,7 +23,7 @@ namespace Impl {
 KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& context) {
   const DeviceState& state = context.state();
   std::uint64_t& own_count = state.control->barrier_generation.value;
-  // On GPUs the count is read while the fence waits, and written when nobody waits for that.
+  // Written last: on GPUs the fence would wait until the write has arrived.
   const std::uint64_t entered = own_count + 1;
   if (state.size > 1) begin_release();
   for (int step = 1; step < state.size; ++step) {
