@@ -14,9 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <DeviceChoice.hpp>
 #include <atomic>
 #include <chrono>
 #include <core/KokkosIris_Bootstrap.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -90,6 +92,20 @@ class ForkBootstrap : public KokkosIris::Impl::Bootstrap {
   int m_size;
   unsigned m_target = 0;
 };
+
+/// The body of kokkosiris_test_child(): calls `run(page, bootstrap)` while Kokkos is initialised.
+/// \return exit status
+template <class Run>
+int run_child(int argc, char* argv[], const Run& run) {
+  if (argc != 4) return 91;
+  ForkPage& page = *ForkPage::map(std::atoi(argv[3]));
+  const int rank = std::atoi(argv[1]);
+  ForkBootstrap bootstrap(page, rank, std::atoi(argv[2]));
+  const Kokkos::ScopeGuard guard(kokkos_settings(rank));
+  run(page, bootstrap);
+  std::fflush(stdout);
+  return 0;
+}
 
 /// A group of copies of this executable that carry out a task: kokkosiris_test_child() is their
 /// main().

@@ -42,16 +42,32 @@ struct Processors {
   cpu_set_t set;
 };
 
-/// Polls before yielding: long where every rank has a processor of its own, else none to speak of,
-/// since the rank that is waited for may need this very processor.
-int choose_spins(Bootstrap& bootstrap) {
+/// Those that each rank may run on. Collective.
+std::vector<Processors> gather_processors(Bootstrap& bootstrap) {
   Processors mine;
   CPU_ZERO(&mine.set);  // stays so if the call fails: then every rank is taken to share a processor
   sched_getaffinity(0, sizeof(mine.set), &mine.set);
+  return bootstrap.all_gather(mine);
+}
+
+/// Polls before yielding: long where every rank has a processor of its own, else none to speak of,
+/// since the rank that is waited for may need this very processor.
+int choose_spins(const std::vector<Processors>& of_ranks) {
   cpu_set_t any;
   CPU_ZERO(&any);
-  for (const Processors& one : bootstrap.all_gather(mine)) CPU_OR(&any, &any, &one.set);
-  return CPU_COUNT(&any) >= bootstrap.size() ? 2000 : 1;
+  for (const Processors& one : of_ranks) CPU_OR(&any, &any, &one.set);
+  return CPU_COUNT(&any) >= static_cast<int>(of_ranks.size()) ? 2000 : 1;
+}
+
+/// See Runtime::has_spare_processors.
+bool find_spare_processors(const std::vector<Processors>& of_ranks, const Processors& mine) {
+  int sharing = 0;  // this rank, too
+  for (const Processors& one : of_ranks) {
+    cpu_set_t common;
+    CPU_AND(&common, &mine.set, &one.set);
+    if (CPU_COUNT(&common) > 0) ++sharing;
+  }
+  return sharing > 0 && CPU_COUNT(&mine.set) >= 2 * sharing;
 }
 
 }  // namespace
@@ -64,7 +80,10 @@ Runtime::Runtime(Bootstrap& bootstrap, double timeout)
     throw_error(ErrorCode::mismatch, m_rank, "Context",
                 "ranks run different versions of KokkosIris; use one installation for all");
   }
-  m_spins = choose_spins(bootstrap);
+  const auto processors = gather_processors(bootstrap);
+  m_spins = choose_spins(processors);
+  m_has_spare_processors =
+      find_spare_processors(processors, processors[static_cast<std::size_t>(m_rank)]);
   m_segments = SharedSegment::create_all(bootstrap, sizeof(ControlBlock), "KokkosIris::control");
   ControlBlock& mine = control(m_rank);
   mine.layout_version = control_layout_version;

@@ -45,6 +45,10 @@ class Runtime {
   double timeout() const { return m_timeout; }
   /// Polls before a wait yields: few where ranks outnumber processors.
   int spins() const { return m_spins; }
+  /// True if the processors that this rank may run on are at least two for each rank that may run
+  /// on one of them: then a thread of the library's own may poll, and no rank misses a processor.
+  /// Else such a thread sleeps between its looks.
+  bool has_spare_processors() const { return m_has_spare_processors; }
   /// Changes with every recovery: what relied on counters from before must be prepared anew.
   std::uint64_t epoch() const { return m_epoch; }
   /// Number of the last collective call; while catching up, of the one that may have been missed.
@@ -204,6 +208,7 @@ class Runtime {
   int m_rank;
   int m_size;
   int m_spins = 1;
+  bool m_has_spare_processors = false;
   double m_timeout;
   std::vector<SharedSegment> m_segments;
   std::vector<int> m_process_descriptors;  // readable when the process has ended; -1: none

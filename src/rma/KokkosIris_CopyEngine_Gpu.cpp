@@ -17,14 +17,14 @@
 // the time; then it sleeps between looks, longer after a while: a copy that comes after a pause
 // waits up to `short_sleep` for the proxy, after a long pause up to `long_sleep`, which costs a
 // core some promille of its time. While copies can be expected to run, the next one may follow at
-// their end, and it goes on looking; but where the rank is bound to a single core it sleeps for
-// `shortest_sleep`, because a thread that never sleeps is not let in for milliseconds when the
-// application's spins as well.
+// their end, and it goes on looking. Where ranks have no processors to spare
+// (Runtime::has_spare_processors) it sleeps for `shortest_sleep` between any two looks: it would
+// keep ranks from running, and a thread that never sleeps is not let in for milliseconds when the
+// application's spin as well.
 //
 // Kernels tell the host by a word in its memory that they have submitted copies: reading how many
 // from the GPU's takes microseconds.
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -52,9 +52,9 @@ namespace KokkosIris::Impl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto busy_time = std::chrono::microseconds(100);      ///< without sleep after a copy
+constexpr auto busy_time = std::chrono::microseconds(100);      ///< after a copy
 constexpr double slow_link = 100.0;                             ///< expected of copies, bytes a ns
-constexpr auto shortest_sleep = std::chrono::microseconds(5);   ///< while they are expected to run
+constexpr auto shortest_sleep = std::chrono::microseconds(5);   ///< where it must not spin
 constexpr auto attentive_time = std::chrono::milliseconds(50);  ///< with short sleeps
 constexpr auto short_sleep = std::chrono::microseconds(20);
 constexpr auto long_sleep = std::chrono::microseconds(500);
@@ -146,11 +146,6 @@ class StreamSet {
   std::vector<GpuEvent> m_events;
 };
 
-bool is_bound_to_one_core() {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof(cores), &cores) == 0 && CPU_COUNT(&cores) == 1;
-}
-
 void copy_data(const Gpu& gpu, GpuStream stream, const CopyWork& work) {
   if (work.width == 0 || work.height == 0) return;
   const bool adjacent =
@@ -202,6 +197,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       m_gpu.write_word(peer.ring_stream, m_storage.ring(static_cast<int>(i)).completed, 0);
       m_gpu.record(peer.order, peer.ring_stream);
       m_gpu.wait(peer.host_stream, peer.order);
+      m_gpu.record(peer.done, peer.host_stream);
       m_gpu.synchronize(peer.host_stream);
     }
     m_proxy = start_service_thread(runtime.rank(), "KokkosIris:copy", [this] { run(); });
@@ -240,6 +236,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
   void submit(int number, const CopyWork& work) override {
     Peer& peer = m_peers[static_cast<std::size_t>(number)];
     const std::lock_guard<std::mutex> lock(peer.mutex);
+    peer.unmarked = true;  // also if the copy is refused half-way
     carry_out(m_gpu, peer.host_stream, work);
   }
   void mark(int number) override {
@@ -267,6 +264,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     std::uint64_t taken = 0;   ///< positions of the ring that have been handed to its stream
     std::uint64_t joined = 0;  ///< positions that the host's stream waits for
     std::uint64_t marked = 0;  ///< positions that come before `done`
+    bool unmarked = false;     ///< the host has submitted copies that do not
     GpuStream ring_stream = nullptr;
     GpuStream host_stream = nullptr;
     GpuEvent order = nullptr;  ///< passed from one stream to the next
@@ -292,12 +290,15 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
     }
   }
 
-  /// Records the event behind all that was submitted. The caller holds the mutex.
+  /// Sees to it that the event is behind all that was submitted: records it unless it is there
+  /// already, since what the host's stream merely waits for is no copy. The caller holds the mutex.
   void put_mark(int number, Peer& peer) {
     take_all(number, peer);
+    if (peer.marked == peer.taken && !peer.unmarked) return;
     join(peer);
     m_gpu.record(peer.done, peer.host_stream);
     peer.marked = peer.taken;
+    peer.unmarked = false;
   }
 
   /// True if the event is, or can now be, behind all positions before `target`; else one of them
@@ -370,7 +371,7 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
       m_gpu.make_current();
       // Sleeps end when they should, not up to 50 us later.
       static_cast<void>(prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL));
-      const bool shares_core = is_bound_to_one_core();
+      const bool may_spin = m_runtime.has_spare_processors();
       auto last_work = Clock::now();
       auto expected_end = last_work;
       for (;;) {
@@ -386,9 +387,8 @@ class GpuCopyEngine : public CopyEngine, public HostCopyQueue {
         if (stop) return;
         const auto now = Clock::now();
         const auto idle = now - last_work;
-        if (idle <= busy_time) continue;
-        if (now < expected_end) {
-          if (shares_core) std::this_thread::sleep_for(shortest_sleep);
+        if (idle <= busy_time || now < expected_end) {
+          if (!may_spin) std::this_thread::sleep_for(shortest_sleep);
         } else if (idle > attentive_time) {
           std::this_thread::sleep_for(long_sleep);
         } else {

@@ -18,10 +18,10 @@ constexpr std::uint64_t small_copy_bytes = 16384;
 /// Some ten microseconds: copies often come in bursts, and each wake-up avoided saves a few.
 constexpr int idle_polls = 256;
 
-int available_processors() {
+bool is_bound_to_one_processor() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  return sched_getaffinity(0, sizeof(mine), &mine) == 0 ? CPU_COUNT(&mine) : 1;
+  return sched_getaffinity(0, sizeof(mine), &mine) != 0 || CPU_COUNT(&mine) == 1;
 }
 
 /// Rows of `width` bytes known at compile time: the elements of a strided view.
@@ -85,14 +85,13 @@ void carry_out(const CopyWork& work) noexcept {
   }
 }
 
-HostCopyEngine::HostCopyEngine(int rank, int size, std::size_t entries, std::uint64_t first)
+HostCopyEngine::HostCopyEngine(int rank, int size, bool may_poll, std::size_t entries,
+                               std::uint64_t first)
     : m_storage(size, entries, this, first),
       m_holders(static_cast<std::size_t>(size)),
-      m_peers(size) {
-  // A proxy that polls is a gain only where no rank misses the processor.
-  const int processors = available_processors();
-  m_one_processor = processors == 1;
-  m_idle_polls = processors >= 2 * size ? idle_polls : 0;
+      m_peers(size),
+      m_idle_polls(may_poll ? idle_polls : 0),
+      m_one_processor(is_bound_to_one_processor()) {
   m_proxy = start_service_thread(rank, "KokkosIris:copy", [this] { run(); });
 }
 
@@ -184,7 +183,8 @@ void HostCopyEngine::run() noexcept {
 template <>
 std::unique_ptr<CopyEngine> make_copy_engine<Kokkos::HostSpace>(Runtime& runtime,
                                                                 std::size_t entries) {
-  return std::make_unique<HostCopyEngine>(runtime.rank(), runtime.size(), entries);
+  return std::make_unique<HostCopyEngine>(runtime.rank(), runtime.size(),
+                                          runtime.has_spare_processors(), entries);
 }
 
 }  // namespace KokkosIris::Impl

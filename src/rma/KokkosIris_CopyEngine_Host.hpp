@@ -52,10 +52,12 @@ void carry_out(const CopyWork& work) noexcept;
 class HostCopyEngine : public CopyEngine {
  public:
   /// Starts the proxy.
-  /// \param rank,size of the calling rank; for the thread's decisions only
+  /// \param rank of the calling rank, for texts
+  /// \param size number of ranks, hence of rings
+  /// \param may_poll a thread that polls is a gain only where no rank misses the processor
   /// \param first as in CopyRingStorage
   /// \throws std::runtime_error if the thread cannot be started
-  HostCopyEngine(int rank, int size, std::size_t entries, std::uint64_t first = 0);
+  HostCopyEngine(int rank, int size, bool may_poll, std::size_t entries, std::uint64_t first = 0);
   /// Finishes what was submitted. Other threads must not submit or wait any more.
   ~HostCopyEngine() override;
   HostCopyEngine(const HostCopyEngine&) = delete;
@@ -82,8 +84,8 @@ class HostCopyEngine : public CopyEngine {
   alignas(128) std::atomic<std::uint32_t> m_asleep = 0;
   std::atomic<bool> m_stop = false;
   int m_peers;
-  int m_idle_polls = 0;          // of the proxy before it sleeps
-  bool m_one_processor = false;  // the threads of this rank take turns
+  int m_idle_polls;      // of the proxy before it sleeps
+  bool m_one_processor;  // the threads of this rank take turns
   std::thread m_proxy;
 };
 

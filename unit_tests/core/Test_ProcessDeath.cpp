@@ -4,7 +4,6 @@
 
 // Ranks that are killed, stopped, or leave: here ranks are child processes (see ForkBootstrap.hpp).
 
-#include <DeviceChoice.hpp>
 #include <DeviceTesting.hpp>
 #include <ForkBootstrap.hpp>
 #include <cstdio>
@@ -277,11 +276,6 @@ TEST(ProcessDeath, ExceptionOfOneRankEndsTheWaitOfTheOthers) {
 }  // namespace
 
 extern "C" int kokkosiris_test_child(const char* task, int argc, char* argv[]) {
-  if (argc != 4) return 91;
-  ForkPage& page = *ForkPage::map(std::atoi(argv[3]));
-  const int rank = std::atoi(argv[1]);
-  const int size = std::atoi(argv[2]);
-  ::Test::ForkBootstrap bootstrap(page, rank, size);
   const std::map<std::string, std::function<void(const Child&)>> tasks = {
       {"barrier", [](const Child& child) { barrier_task(child, 20.0); }},
       {"barrier_one_second", [](const Child& child) { barrier_task(child, 1.0); }},
@@ -295,8 +289,7 @@ extern "C" int kokkosiris_test_child(const char* task, int argc, char* argv[]) {
   if (found == tasks.end()) return 92;
   KokkosIris::Impl::Runtime::watch_by_number =
       std::string(task).find("_by_number") != std::string::npos;
-  const Kokkos::ScopeGuard guard(::Test::kokkos_settings(rank));
-  found->second(Child{page, rank, size, bootstrap});
-  std::fflush(stdout);
-  return 0;
+  return ::Test::run_child(argc, argv, [&](ForkPage& page, ::Test::ForkBootstrap& bootstrap) {
+    found->second(Child{page, bootstrap.rank(), bootstrap.size(), bootstrap});
+  });
 }

@@ -4,6 +4,8 @@
 
 // Ranks as threads of one process, for the thread sanitizer; and failures that come at any moment.
 
+#include <sched.h>
+
 #include <TestUtilities.hpp>
 #include <ThreadBootstrap.hpp>
 #include <atomic>
@@ -174,6 +176,55 @@ TEST_P(Threads, FailuresAtAnyMoment) {
     context.barrier(Kokkos::Serial());
     EXPECT_EQ(context.heap_used(), 0u);
   });
+}
+
+using Processors = std::vector<std::size_t>;
+
+/// Those that the calling thread may run on.
+Processors allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  Processors processors;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+/// What each rank finds where they may run on these processors.
+std::vector<int> spare_processors(const std::vector<Processors>& of_ranks) {
+  std::vector<int> found(of_ranks.size());
+  ::Test::run_as_threads(static_cast<int>(of_ranks.size()), [&](Bootstrap& bootstrap) {
+    const auto rank = static_cast<std::size_t>(bootstrap.rank());
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const std::size_t i : of_ranks[rank]) CPU_SET(i, &set);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+    const KokkosIris::Impl::Runtime runtime(bootstrap, 20.0);
+    found[rank] = runtime.has_spare_processors() ? 1 : 0;
+  });
+  return found;
+}
+
+/// Two for each rank that may run on one of them.
+TEST(SpareProcessors, CountRanksThatShare) {
+  const Processors all = allowed_processors();
+  const auto some = [&](std::size_t begin, std::size_t count) {
+    return Processors(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                      all.begin() + static_cast<std::ptrdiff_t>(begin + count));
+  };
+  using Found = std::vector<int>;
+  EXPECT_EQ(spare_processors({some(0, 1)}), Found({0}));
+  EXPECT_EQ(spare_processors({all, all}), Found(2, all.size() >= 4 ? 1 : 0));
+  if (all.size() >= 2) {
+    EXPECT_EQ(spare_processors({some(0, 2)}), Found({1}));
+    EXPECT_EQ(spare_processors({some(0, 1), some(1, 1)}), Found({0, 0}));
+    EXPECT_EQ(spare_processors({some(0, 2), some(1, 1)}), Found({0, 0}));
+  }
+  if (all.size() >= 3) {
+    EXPECT_EQ(spare_processors({some(0, 1), some(1, 2)}), Found({0, 1}));
+  }
 }
 
 }  // namespace

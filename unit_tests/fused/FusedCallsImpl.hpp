@@ -55,9 +55,11 @@ using Call = FusedWorkspace(Space, FusedOperation, HostContext&, const Operand& 
                             const Operand& b, const Arguments&);
 Call call_double, call_float, call_half, call_bfloat16, call_float_parallel, call_half_parallel;
 
-/// One thread of the default host instance.
+/// One thread of the default host instance. It cannot be parted if it has no more than that.
 inline Kokkos::DefaultHostExecutionSpace one_thread() {
-  return Kokkos::Experimental::partition_space(Kokkos::DefaultHostExecutionSpace(), 1, 1)[0];
+  const Kokkos::DefaultHostExecutionSpace all;
+  return all.concurrency() > 1 ? Kokkos::Experimental::partition_space(all, 1, 1)[0]
+                               : Kokkos::Experimental::partition_space(all, 1)[0];
 }
 
 template <class T>

@@ -226,7 +226,7 @@ TYPED_TEST(CopyEngineProducers, EveryEntryArrivesOnce) {
   auto context = ::Test::make_context<TypeParam>();
   for (const std::uint64_t first : {std::uint64_t(0), ~std::uint64_t(0) - 5000}) {
     for (const std::size_t entries : {2u, 4u, 64u}) {
-      HostCopyEngine engine(0, 2, entries, first);
+      HostCopyEngine engine(0, 2, false, entries, first);
       const DeviceContext d = with_queues(context, engine.queues());
       const Words words("words", producers * each);
       const Words sums("sums", 2);
@@ -247,7 +247,7 @@ TYPED_TEST(CopyEngineProducers, EveryEntryArrivesOnce) {
 /// and waiting threads take turns.
 TYPED_TEST(CopyEngineProducers, CompletesInOrder) {
   auto context = ::Test::make_context<TypeParam>();
-  HostCopyEngine engine(0, 1, 4);
+  HostCopyEngine engine(0, 1, true, 4);
   const DeviceContext d = with_queues(context, engine.queues());
   constexpr int rounds = 3000;
   std::vector<std::uint64_t> value(rounds);
@@ -298,7 +298,7 @@ double proxy_seconds() {
 /// sleeps again; its idling costs no processor time to speak of.
 TEST(HostCopyEngine, ProxyProgressesAlone) {
   auto context = ::Test::make_context();
-  HostCopyEngine engine(0, 1, 8);
+  HostCopyEngine engine(0, 1, true, 8);
   const DeviceContext d = with_queues(context, engine.queues());
   std::vector<char> source(100000, 'x'), destination(100000, 'y');
   for (int round = 0; round < 50; ++round) {
@@ -329,7 +329,7 @@ TEST(HostCopyEngine, ProxyProgressesAlone) {
 /// are carried out although in the end nobody waits in the engine.
 TEST(HostCopyEngine, NoCopyIsForgotten) {
   auto context = ::Test::make_context();
-  HostCopyEngine engine(0, 1, 4);
+  HostCopyEngine engine(0, 1, true, 4);
   const DeviceContext d = with_queues(context, engine.queues());
   std::uint64_t word = 0;
   std::vector<char> source(20000, 'x'), destination(20000);
@@ -365,7 +365,7 @@ TEST(HostCopyEngine, DestructionFinishesSubmittedWork) {
     std::vector<char> source(30000, char('a' + round % 20)), destination(30000, ' ');
     std::uint64_t count = 0;
     {
-      HostCopyEngine engine(0, 2, 16);
+      HostCopyEngine engine(0, 2, false, 16);
       const DeviceContext d = with_queues(context, engine.queues());
       CopyWork work;
       work.destination = destination.data();

@@ -8,7 +8,6 @@
 
 #include <unistd.h>
 
-#include <DeviceChoice.hpp>
 #include <ForkBootstrap.hpp>
 #include <KokkosIris.hpp>
 #include <TestUtilities.hpp>
@@ -120,20 +119,16 @@ TEST(GpuValidation, LegalAccessesPass) {
 }  // namespace
 
 extern "C" int kokkosiris_test_child(const char* name, int argc, char* argv[]) {
-  if (argc != 4) return 91;
   int task = 0;
   while (std::string(tasks[task]) != name) {
     if (++task > legal) return 92;
   }
   // What a kernel says before it ends the process goes to standard error.
   dup2(STDOUT_FILENO, STDERR_FILENO);
-  ::Test::ForkPage& page = *::Test::ForkPage::map(std::atoi(argv[3]));
-  const int rank = std::atoi(argv[1]);
-  ::Test::ForkBootstrap bootstrap(page, rank, std::atoi(argv[2]));
-  const Kokkos::ScopeGuard guard(::Test::kokkos_settings(rank));
-  KokkosIris::Context<ExecutionSpace::memory_space> context(
-      bootstrap, {.heap_size = std::size_t(1) << 22, .timeout = 20.0});
-  if (rank == 0) {
+  return ::Test::run_child(argc, argv, [&](::Test::ForkPage&, ::Test::ForkBootstrap& bootstrap) {
+    KokkosIris::Context<ExecutionSpace::memory_space> context(
+        bootstrap, {.heap_size = std::size_t(1) << 22, .timeout = 20.0});
+    if (bootstrap.rank() != 0) return;
     try {
       run_task(context, task);
     } catch (const std::exception& error) {
@@ -142,7 +137,5 @@ extern "C" int kokkosiris_test_child(const char* name, int argc, char* argv[]) {
       // Nothing on this GPU can be given back any more.
       _Exit(3);
     }
-  }
-  std::fflush(stdout);
-  return 0;
+  });
 }
