@@ -9,6 +9,7 @@ message(STATUS "KokkosIris ${PROJECT_VERSION}:")
 message(STATUS "  Kokkos       ${Kokkos_VERSION} (${Kokkos_DEVICES}) in ${Kokkos_DIR}")
 message(STATUS "  MPI          ${MPI_CXX_VERSION} (${MPIEXEC_EXECUTABLE})")
 message(STATUS "  Fused        ${KokkosIris_ENABLE_FUSED}, host kernels: generic ${KokkosIris_HOST_ISAS}")
+message(STATUS "  sm90 engine  ${KokkosIris_HAVE_SM90}")
 message(STATUS "  BLAS engine  ${KokkosIris_HAVE_BLAS} ${BLAS_LIBRARIES}")
 message(STATUS "  Validation   ${KokkosIris_ENABLE_VALIDATION}, sanitizers: ${KokkosIris_ENABLE_SANITIZERS}")
 message(STATUS "  Tests ${KokkosIris_ENABLE_TESTS}, perf tests ${KokkosIris_ENABLE_PERF_TESTS}, "

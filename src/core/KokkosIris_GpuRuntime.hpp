@@ -13,6 +13,7 @@
 #include <core/KokkosIris_GpuSpace.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -29,12 +30,17 @@
 namespace KokkosIris::Impl {
 
 #if defined(KOKKOS_ENABLE_CUDA)
+using GpuStatus = cudaError_t;
 using GpuStream = cudaStream_t;
 using GpuEvent = cudaEvent_t;
 using GpuIpcHandle = cudaIpcMemHandle_t;
+/// A function of the driver that is loaded, so that nothing need be linked with it; null if it has
+/// none of this name.
+void* find_driver_function(const char* name) noexcept;
 inline GpuStream gpu_stream(const GpuExecutionSpace& exec) { return exec.cuda_stream(); }
 inline int gpu_device(const GpuExecutionSpace& exec) { return exec.cuda_device(); }
 #else
+using GpuStatus = hipError_t;
 using GpuStream = hipStream_t;
 using GpuEvent = hipEvent_t;
 using GpuIpcHandle = hipIpcMemHandle_t;
@@ -69,6 +75,10 @@ class Gpu {
   static int find(const GpuUuid& uuid, int rank, Where where = Where::current());
 
   int device() const { return m_device; }
+  /// Any other call: `call` is made with the device current and its status checked.
+  /// \param function its name, without the vendor's prefix
+  void check_call(const char* function, const std::function<GpuStatus()>& call,
+                  Where where = Where::current()) const;
   /// Makes the device current for good: for threads of the library's own.
   void make_current(Where where = Where::current()) const;
   int rank() const { return m_rank; }

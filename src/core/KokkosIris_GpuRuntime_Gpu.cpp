@@ -121,23 +121,8 @@ __global__ void change_word(std::uint64_t* word, std::uint64_t value, bool adds)
 #if defined(KOKKOS_ENABLE_CUDA)
 bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
   using Function = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
-  // From the driver that is loaded, so that programs need not be linked with it.
-  static const Function write = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    const Status status = cudaGetDriverEntryPointByVersion("cuStreamWriteValue64", &found, 12000,
-                                                           cudaEnableDefault, &result);
-#else
-    const Status status =
-        cudaGetDriverEntryPoint("cuStreamWriteValue64", &found, cudaEnableDefault, &result);
-#endif
-    if (status == cudaSuccess && result == cudaDriverEntryPointSuccess) {
-      return reinterpret_cast<Function>(found);
-    }
-    static_cast<void>(cudaGetLastError());
-    return Function(nullptr);
-  }();
+  static const auto write =
+      reinterpret_cast<Function>(find_driver_function("cuStreamWriteValue64"));
   // The default flags include the barrier that the contract needs.
   return write != nullptr && write(stream, reinterpret_cast<CUdeviceptr>(word), value,
                                    CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
@@ -164,6 +149,23 @@ bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
     const DeviceScopeGuard guard(m_device);                   \
     report_failure(KOKKOSIRIS_GPU(name)(__VA_ARGS__), #name); \
   } while (false)
+
+#if defined(KOKKOS_ENABLE_CUDA)
+void* find_driver_function(const char* name) noexcept {
+  [[maybe_unused]] constexpr unsigned version = 12000;
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+  const Status status =
+      cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
+#else
+  const Status status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
+  if (status == cudaSuccess && result == cudaDriverEntryPointSuccess) return found;
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+#endif
 
 std::string to_string(const GpuUuid& uuid) {
   std::string text = "GPU-";
@@ -363,6 +365,12 @@ bool Gpu::is_complete(GpuStream stream, Where where) const {
 
 void Gpu::synchronize(GpuEvent event, Where where) const {
   KOKKOSIRIS_GPU_CALL(EventSynchronize, event);
+}
+
+void Gpu::check_call(const char* function, const std::function<GpuStatus()>& call,
+                     Where where) const {
+  const DeviceScopeGuard guard(m_device, m_rank, where);
+  check(call(), function, m_device, m_rank, "", where);
 }
 
 void Gpu::make_current(Where where) const {

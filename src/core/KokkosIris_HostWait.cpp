@@ -36,6 +36,7 @@ bool is_in_fused_operation(WaitSite site) {
     case WaitPhase::peer_partial:
     case WaitPhase::peer_space:
     case WaitPhase::peer_completion:
+    case WaitPhase::peer_operand:
       return true;
     default:
       return false;
@@ -68,6 +69,8 @@ const char* to_string(WaitPhase phase) noexcept {
       return "room in the staging of tiles";
     case WaitPhase::peer_completion:
       return "the completion of the fused operation";
+    case WaitPhase::peer_operand:
+      return "its shard of an operand";
   }
   return "an unknown phase";
 }

@@ -37,10 +37,30 @@ bool is_ready(void* ready) {
 /// \return true as soon as `ready(argument)` is; false if the wait was given up
 bool wait_on_host(Runtime& runtime, WaitSite site, bool (*ready)(void*), void* argument);
 
-/// Part of wait() after the short spin in kernels on a GPU. The abort word is host memory, so it is
-/// read now and then only; the same look leaves a trace for the host's watch (DeviceWatch), which
-/// finds out whether processes live. A wait that passes its deadline says so to the host and gives
-/// up.
+/// What a wait in a kernel on a GPU finds when it looks up.
+enum class DeviceLook { go_on, aborted, late };
+
+/// A look of a wait that has lasted since `start` (gpu_ticks): leaves a trace for the host's watch
+/// (DeviceWatch), which finds out whether processes live, and reads the abort word, which is host
+/// memory.
+KOKKOS_INLINE_FUNCTION DeviceLook
+look_on_device([[maybe_unused]] const DeviceWaitSettings& settings, [[maybe_unused]] WaitSite site,
+               [[maybe_unused]] std::uint64_t start, [[maybe_unused]] std::uint64_t now) {
+  KOKKOS_IF_ON_DEVICE((gpu_store_relaxed(settings.waiting, pack_wait_site(site, now));
+                       if (gpu_load_relaxed(settings.abort_word) != 0u) return DeviceLook::aborted;
+                       if (settings.timeout_ticks != 0 && now - start > settings.timeout_ticks) {
+                         return DeviceLook::late;
+                       }))
+  return DeviceLook::go_on;
+}
+/// Tells the host that a wait has passed its deadline and gives up.
+KOKKOS_INLINE_FUNCTION void declare_late([[maybe_unused]] const DeviceWaitSettings& settings,
+                                         [[maybe_unused]] WaitSite site,
+                                         [[maybe_unused]] std::uint64_t now) {
+  KOKKOS_IF_ON_DEVICE((gpu_store_release(settings.too_late, pack_wait_site(site, now));))
+}
+
+/// Part of wait() after the short spin in kernels on a GPU; looks up now and then only.
 template <class Ready>
 KOKKOS_INLINE_FUNCTION bool wait_on_device([[maybe_unused]] const DeviceWaitSettings& settings,
                                            [[maybe_unused]] WaitSite site,
@@ -54,13 +74,11 @@ KOKKOS_INLINE_FUNCTION bool wait_on_device([[maybe_unused]] const DeviceWaitSett
                          const std::uint64_t now = gpu_ticks();
                          if (now - looked < settings.look_ticks) continue;
                          looked = now;
-                         gpu_store_relaxed(settings.waiting, pack_wait_site(site, now));
-                         if (gpu_load_relaxed(settings.abort_word) != 0u) return ready();
-                         if (settings.timeout_ticks != 0 && now - start > settings.timeout_ticks) {
-                           if (ready()) return true;
-                           gpu_store_release(settings.too_late, pack_wait_site(site, now));
-                           return false;
-                         }
+                         const DeviceLook look = look_on_device(settings, site, start, now);
+                         if (look == DeviceLook::go_on) continue;
+                         if (ready()) return true;
+                         if (look == DeviceLook::late) declare_late(settings, site, now);
+                         return false;
                        }))
   KOKKOS_IF_ON_HOST((return false;))
 }

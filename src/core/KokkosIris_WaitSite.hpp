@@ -22,9 +22,10 @@ enum class WaitPhase : std::int32_t {
   copy_engine_quiet,   ///< completion of submitted copies
   peer_entry,          ///< a peer to enter the fused operation
   operand_packed,      ///< the other teams of this rank
-  peer_partial,        ///< a peer's partial tile
+  peer_partial,        ///< a peer's tile, partial or finished
   peer_space,          ///< room in the staging of a tile exchange
   peer_completion,     ///< a peer to finish its part of the fused operation
+  peer_operand,        ///< a peer's shard of an operand
 };
 
 /// The text that error messages use for a phase.

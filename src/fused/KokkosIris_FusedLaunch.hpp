@@ -15,6 +15,7 @@
 #include <fused/KokkosIris_FusedPreparation.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_HostEngine.hpp>
+#include <fused/KokkosIris_Sm90Engine.hpp>
 #include <heap/KokkosIris_Context.hpp>
 #include <string>
 #include <type_traits>
@@ -125,6 +126,13 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
     const FusedArguments<T>& arguments) {
   Bias<T> bias = arguments.options.bias;
   bias.axis = resolve_bias_axis(arguments.problem);
+  if constexpr (sm90_takes_v<T, ExecutionSpace>) {
+    if (workspace.signature.engine == TileEngine::sm90) {
+      return sm90_launch(
+          exec, workspace,
+          {as_bits(arguments.c), as_bits(arguments.a), as_bits(arguments.b), as_bits(bias)});
+    }
+  }
   // The workspace may come from an instance of more threads: teams wait for each other, so there
   // must not be more of them than run at once.
   const int league =

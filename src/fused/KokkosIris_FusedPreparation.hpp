@@ -13,6 +13,7 @@
 #include <exception>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_FusedWorkspace.hpp>
+#include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_TileEngine_Blas.hpp>
 #include <fused/KokkosIris_TileEngine_Packed.hpp>
 #include <fused/KokkosIris_TileEngine_Portable.hpp>
@@ -21,14 +22,6 @@
 #include <string>
 
 namespace KokkosIris::Impl {
-
-template <class T>
-constexpr std::int32_t element_number() {
-  if constexpr (std::is_same_v<T, double>) return 0;
-  if constexpr (std::is_same_v<T, float>) return 1;
-  if constexpr (std::is_same_v<T, half_t>) return 2;
-  return 3;
-}
 
 /// Threads of a team: host teams are single threads, so that a tile's data stays in one core's
 /// cache.
@@ -68,6 +61,9 @@ template <class T, bool Host>
 TileSizes choose_sizes(TileEngine engine, const FusedProblem& problem, const FusedConfig& config,
                        std::string& fault) {
   if (!fault.empty()) return {};
+  if constexpr (have_sm90) {
+    if (engine == TileEngine::sm90) return sm90_sizes(problem, config);
+  }
   try {
     TileSizes sizes = preferred_sizes<T, Host>(engine, problem);
     if (config.panel_rows > 0) sizes.panel_rows = config.panel_rows;
@@ -195,15 +191,20 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
 }
 
 /// What a call asks for, and in `fault` why it is illegal, if so.
-template <class T, bool Host>
-FusedSignature signature_of(const FusedProblem& problem, const FusedConfig& config,
+template <class T, bool Host, class ExecutionSpace, class MemorySpace>
+FusedSignature signature_of(const ExecutionSpace& exec, const Context<MemorySpace>& context,
+                            const FusedProblem& problem, const FusedConfig& config,
                             std::string& fault) {
   fault = find_fault(problem);
   if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
     fault = "a size in FusedConfig is negative; 0 means automatic";
   }
-  const TileEngine engine =
-      choose_engine(config.engine, Host, std::max({problem.m(), problem.n(), problem.k()}), fault);
+  EngineChoice choice{Host, false};
+  if constexpr (sm90_takes_v<T, ExecutionSpace>) {
+    choice.sm90 = sm90_serves(exec, problem, config, context.heap_capacity());
+  }
+  const TileEngine engine = choose_engine(config.engine, choice,
+                                          std::max({problem.m(), problem.n(), problem.k()}), fault);
   const TileSizes sizes = choose_sizes<T, Host>(engine, problem, config, fault);
   return {problem.operation,
           problem.element,
@@ -228,16 +229,20 @@ FusedWorkspace make_workspace(const ExecutionSpace& exec, Context<MemorySpace>& 
   state->league = static_cast<int>(asked > 0 ? std::min(asked, concurrency) : concurrency);
   const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);
 
-  const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
-                       problem.operation == FusedOperation::matmul_reduce_scatter;
-  const TileSizes& sizes = signature.sizes;
   state->signature = signature;
-  state->schedule =
-      ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
-                         sizes.block_columns, sizes.granularity, teams);
-  size_exchange<T>(context.device(), *state);
-  allocate_workspace(exec, context, problem.ranks,
-                     memory_of<T, Host>(signature.engine, state->schedule, problem), *state);
+  if (signature.engine == TileEngine::sm90) {
+    if constexpr (sm90_takes_v<T, ExecutionSpace>) sm90_prepare(exec, context, problem, *state);
+  } else {
+    const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
+                         problem.operation == FusedOperation::matmul_reduce_scatter;
+    const TileSizes& sizes = signature.sizes;
+    state->schedule =
+        ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
+                           sizes.block_columns, sizes.granularity, teams);
+    size_exchange<T>(context.device(), *state);
+    allocate_workspace(exec, context, problem.ranks,
+                       memory_of<T, Host>(signature.engine, state->schedule, problem), *state);
+  }
   state->context = context.shared_state();
   state->epoch = runtime.epoch();
   state->number = std::max(1u, static_cast<std::uint32_t>(runtime.calls()));
@@ -255,7 +260,7 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   // A recovery from an earlier error, if there is one to make, outdates the given workspace.
   runtime.enter(to_string(problem.operation));
   std::string fault;
-  const FusedSignature signature = signature_of<T, Host>(problem, config, fault);
+  const FusedSignature signature = signature_of<T, Host>(exec, context, problem, config, fault);
   if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
     // The other ranks may be in the kernel already, where they would wait for this one.
     runtime.fail(ErrorCode::invalid_argument, to_string(problem.operation), fault);

@@ -268,8 +268,9 @@ BiasAxis resolve_bias_axis(const FusedProblem& problem) {
   return problem.bias_size == problem.m() ? BiasAxis::rows : BiasAxis::cols;
 }
 
-TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_extent,
-                         std::string& fault) {
+TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
+                         std::int64_t largest_extent, std::string& fault) {
+  const bool host = choice.host;
 #ifdef KOKKOSIRIS_ENABLE_BLAS
   constexpr bool have_blas = true;
 #else
@@ -283,13 +284,16 @@ TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_e
       requested = TileEngine::blas;
     else if (name == "portable")
       requested = TileEngine::portable;
+    else if (name == "sm90")
+      requested = TileEngine::sm90;
     else if (name != "auto") {
-      fault = "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas or portable";
+      fault = "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas, portable or sm90";
     }
   }
   switch (requested) {
     case TileEngine::automatic:
-      return host ? TileEngine::packed : TileEngine::portable;
+      if (host) return TileEngine::packed;
+      return choice.sm90 ? TileEngine::sm90 : TileEngine::portable;
     case TileEngine::portable:
       return requested;
     case TileEngine::packed:
@@ -302,6 +306,9 @@ TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_e
       return have_blas && largest_extent <= std::numeric_limits<std::int32_t>::max()
                  ? TileEngine::blas
                  : TileEngine::packed;
+    case TileEngine::sm90:
+      if (host) fault = "the sm90 tile engine serves Hopper GPUs only";
+      return choice.sm90 ? TileEngine::sm90 : TileEngine::portable;
   }
   fault = "FusedConfig::engine has an unknown value";
   return TileEngine::portable;

@@ -7,6 +7,7 @@
 #ifndef KOKKOSIRIS_FUSED_PROBLEM_HPP
 #define KOKKOSIRIS_FUSED_PROBLEM_HPP
 
+#include <core/KokkosIris_HalfTypes.hpp>
 #include <core/KokkosIris_Runtime.hpp>
 #include <cstdint>
 #include <fused/KokkosIris_FusedOptions.hpp>
@@ -25,6 +26,15 @@ struct OperandDescription {
   std::int64_t element_bytes;
   bool symmetric;
 };
+
+/// Number of an element type in problems and signatures.
+template <class T>
+constexpr std::int32_t element_number() {
+  if constexpr (std::is_same_v<T, double>) return 0;
+  if constexpr (std::is_same_v<T, float>) return 1;
+  if constexpr (std::is_same_v<T, half_t>) return 2;
+  return 3;
+}
 
 struct FusedProblem {
   FusedOperation operation;
@@ -48,11 +58,16 @@ std::string find_fault(const FusedProblem& problem);
 /// The axis of a bias that find_fault() has accepted.
 BiasAxis resolve_bias_axis(const FusedProblem& problem);
 
+/// What is there for a call.
+struct EngineChoice {
+  bool host;  ///< the backend is a host backend
+  bool sm90;  ///< the engine of Hopper GPUs can serve
+};
+
 /// The engine that serves a call.
-/// \param host true for host backends
 /// \param fault receives why the requested engine, or KOKKOSIRIS_ENGINE, cannot serve, if so
-TileEngine choose_engine(TileEngine requested, bool host, std::int64_t largest_extent,
-                         std::string& fault);
+TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
+                         std::int64_t largest_extent, std::string& fault);
 
 /// Collective: all ranks come with their signature and their fault, if they found one.
 /// \return the largest number of teams of any rank

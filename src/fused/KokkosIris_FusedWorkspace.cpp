@@ -30,6 +30,8 @@ const char* to_string(TileEngine engine) noexcept {
       return "blas";
     case TileEngine::portable:
       return "portable";
+    case TileEngine::sm90:
+      return "sm90";
   }
   return "none";
 }

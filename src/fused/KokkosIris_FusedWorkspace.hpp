@@ -23,11 +23,13 @@ enum class TileEngine : std::int32_t {
   automatic,  ///< KOKKOSIRIS_ENGINE, else the fastest one for the backend
   packed,     ///< packed panels and vector kernels chosen at run time; host backends
   blas,       ///< calls of the BLAS library; host backends, if built with one
-  portable    ///< Kokkos Kernels' batched GEMM; every backend
+  portable,   ///< Kokkos Kernels' batched GEMM; every backend
+  sm90        ///< tensor cores of Hopper GPUs (compute capability 9.0); 16-bit types
 };
 
 /// Tuning of a fused operation; never changes which rank owns what. All ranks give the same values,
-/// 0 meaning the engine's choice.
+/// 0 meaning the engine's choice. An engine that cannot serve a call (its element type, extents or
+/// the sizes given here) is replaced by one that can; FusedWorkspace::engine() names it.
 struct FusedConfig {
   TileEngine engine = TileEngine::automatic;
   std::int32_t panel_rows = 0;     ///< rows of the product that a team computes at a time
@@ -69,6 +71,8 @@ struct FusedSignature {
   bool operator==(const FusedSignature&) const = default;
 };
 
+struct Sm90Workspace;
+
 /// Memory of a prepared workspace.
 struct WorkspaceState {
   FusedSignature signature;
@@ -85,6 +89,10 @@ struct WorkspaceState {
   char* prepared_b = nullptr;
   int league = 1;  ///< teams of this rank's kernel
 
+  std::shared_ptr<Sm90Workspace> sm90;  ///< instead of schedule to prepared_b, for that engine
+
+  // In this order: freeing local memory waits for this rank's kernels, and only then may the block
+  // of the heap go, which others' kernels may still read until they drop it, too.
   std::shared_ptr<void> symmetric_memory;
   std::shared_ptr<void> local_memory;
 };
@@ -93,10 +101,11 @@ struct WorkspaceState {
 
 /// Memory and flags of a fused operation, returned by its call and reusable by later calls with the
 /// same operation, shape, element type and configuration; those do no communication between hosts
-/// and allocate nothing. Copies refer to the same workspace. It serves one call at a time, and all
-/// ranks pass the workspaces of the same earlier call. A workspace that does not fit is prepared
-/// anew, which is collective. Its memory is freed with the last copy. Ranks that pass workspaces of
-/// different calls get an error that names both by number().
+/// and allocate nothing (but for the first operands that an engine has to copy, see
+/// KokkosIris_Sm90Engine.hpp). Copies refer to the same workspace. It serves one call at a time,
+/// and all ranks pass the workspaces of the same earlier call. A workspace that does not fit is
+/// prepared anew, which is collective. Its memory is freed with the last copy. Ranks that pass
+/// workspaces of different calls get an error that names both by number().
 class FusedWorkspace {
  public:
   FusedWorkspace() = default;

@@ -6,12 +6,13 @@
 ///
 /// Common to all. W ranks, r the own rank; M, N, K are the extents of one rank's product. Operands
 /// are Views of rank 2 of any layout and stride, of the same element type: double, float, half_t or
-/// bhalf_t; 16-bit types are accumulated in float, and results are rounded once. Extents may be
-/// anything, 0 and 1 included. Results are bitwise the same in every run. Operands that peers read
-/// or write must lie on the context's heap, at any place; C must not overlap A or B (found, and
-/// refused, where it is certain from pointers and strides). On processors with bfloat16
-/// instructions subnormal bhalf_t elements count as zero in the packed engine; the other engines,
-/// and KOKKOSIRIS_HOST_ISA=avx512, keep them.
+/// bhalf_t; 16-bit types are accumulated in float, and results are rounded once (by the engine of
+/// Hopper GPUs each rank's part of a sum as well). Extents may be anything, 0 and 1 included.
+/// Results are bitwise the same in every run. Operands that peers read or write must lie on the
+/// context's heap, at any place; C must not overlap A or B (found, and refused, where it is certain
+/// from pointers and strides). On processors with bfloat16 instructions subnormal bhalf_t elements
+/// count as zero in the packed engine; the other engines, and KOKKOSIRIS_HOST_ISA=avx512, keep
+/// them.
 ///
 /// Collective: all ranks call with the same extents, element type and config, each with its own
 /// views, layouts and bias. By default the call ends with a barrier; with `async_op` it returns

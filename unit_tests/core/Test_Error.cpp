@@ -54,7 +54,7 @@ TEST(Error, EveryPhaseHasItsOwnName) {
     EXPECT_TRUE(names.insert(name).second) << name;
     ASSERT_LT(phases, 1000);
   }
-  EXPECT_EQ(phases, static_cast<int>(WaitPhase::peer_completion) + 1);
+  EXPECT_EQ(phases, static_cast<int>(WaitPhase::peer_operand) + 1);
 }
 
 TEST(Error, ReportWritesOneLine) {

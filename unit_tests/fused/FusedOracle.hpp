@@ -129,14 +129,17 @@ inline std::vector<double> operand_values(const Problem& problem, int rank, char
 /// The exact result but for the rounding of float64, and the sum of the terms' magnitudes.
 struct Oracle {
   std::int64_t rows, cols;
+  int summands = 1;        ///< ranks whose contributions are added up
   std::int64_t terms = 0;  ///< added up in one element, products and biases
   std::vector<double> sums, magnitudes;
+  std::vector<double> partials;  ///< sum of the magnitudes of the ranks' contributions
 
   Oracle(const Problem& p, int rank, int ranks)
       : rows(p.c_rows(ranks)),
         cols(p.c_cols(ranks)),
         sums(static_cast<std::size_t>(rows * cols)),
-        magnitudes(sums.size()) {
+        magnitudes(sums.size()),
+        partials(sums.size()) {
     const bool scatters = p.is(FusedOperation::matmul_reduce_scatter);
     const bool gathers_a = p.is(FusedOperation::all_gather_matmul);
     const bool gathers_c = p.is(FusedOperation::matmul_all_gather);
@@ -147,24 +150,32 @@ struct Oracle {
       const int b_rank = gathers_a ? rank : q;
       const auto b = operand_values(p, b_rank, 'b', p.b_rows(ranks) * ldb);
       const std::int64_t b_row = gathers_a ? q * p.k : 0;
+      const std::vector<double> before = sums;
       add_product(gathers_c ? q * p.m : 0, p.m, p.k, a.data(),
                   b.data() + b_row * ldb + first_column, ldb);
       if (p.has_bias(gathers_a ? rank : q) && (!gathers_a || q == rank)) {
         add_bias(p, q, gathers_c ? q * p.m : 0, first_column, ranks);
       }
+      for (std::size_t i = 0; i < sums.size(); ++i) partials[i] += std::abs(sums[i] - before[i]);
     }
+    summands = p.is(FusedOperation::matmul_all_reduce) || scatters ? ranks : 1;
     terms = p.k * (gathers_c ? 1 : ranks) + ranks + 1;
   }
 
   /// Bound for |result - sums[i]|: with n terms a sum in any order, of exact or rounded products,
   /// is off by at most n u / (1 - n u) times the sum of magnitudes, u being the accumulator's unit
   /// roundoff; then the rounding to the element type. Engines that split 16-bit elements in two
-  /// have four roundings a term, and dot product instructions flush subnormal sums.
-  double tolerance(Element element, std::size_t i) const {
+  /// have four roundings a term, and dot product instructions flush subnormal sums. Where the
+  /// ranks' contributions travel in the element type, each is rounded as well, as is each sum.
+  double tolerance(Element element, std::size_t i, bool narrow_partials = false) const {
     const bool narrow = element == Element::f16 || element == Element::bf16;
     const double accumulator = element == Element::f64 ? 0x1.0p-53 : 0x1.0p-24;
     const double n = static_cast<double>((narrow ? 4 : 2) * terms) * accumulator;
-    const double sum_error = n / (1.0 - n) * magnitudes[i] + (narrow ? n * 0x1.0p-100 : 0.0);
+    double sum_error = n / (1.0 - n) * magnitudes[i] + (narrow ? n * 0x1.0p-100 : 0.0);
+    if (narrow_partials && narrow && summands > 1) {
+      const double unit = element == Element::f16 ? 0x1.0p-11 : 0x1.0p-8;
+      sum_error += unit * (partials[i] + sum_error) + summands * 0x1.0p-25;
+    }
     const double result = std::abs(sums[i]) + sum_error;
     switch (element) {
       case Element::f64:

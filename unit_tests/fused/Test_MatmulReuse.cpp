@@ -22,7 +22,7 @@ bool is_late(const FusedBench& bench, int number) {
 /// inputs and outputs overwritten, as soon as the own kernel has ended, while other ranks may be a
 /// call behind or ahead.
 void run_many(Backend backend, FusedOperation operation, int calls, TileEngine engine, Space space,
-              const FusedConfig& sizes) {
+              const FusedConfig& sizes, Element element = Element::f32) {
   FusedBench bench(backend);
   // Ranks may share a GPU, whose time slices of about 2 ms then make up most of a call.
   if (bench.on_gpu()) calls /= 4;
@@ -31,7 +31,7 @@ void run_many(Backend backend, FusedOperation operation, int calls, TileEngine e
   way.async_op = true;
   way.config = sizes;
   way.config.engine = engine;
-  Problem problem{Element::f32, operation, 13, 9, 5, BiasAxis::rows, -1, 0};
+  Problem problem{element, operation, 13, 9, 5, BiasAxis::rows, -1, 0};
   std::shared_ptr<KokkosIris::Impl::WorkspaceState> first;
   for (int number = 0; number < calls; ++number) {
     problem.seed = static_cast<std::uint64_t>(number) + 1;
@@ -39,7 +39,7 @@ void run_many(Backend backend, FusedOperation operation, int calls, TileEngine e
     if (is_late(bench, number)) usleep(300);
     way.workspace = bench.call(problem, way);
     if (is_late(bench, number + 7)) usleep(300);
-    bench.check(problem, ", call " + std::to_string(number));
+    bench.check(problem, ", call " + std::to_string(number), way.workspace.engine());
     if (number == 0) first = way.workspace.state();
     if (testing::Test::HasFailure()) break;
   }
@@ -74,6 +74,17 @@ FUSED_TEST(MatmulReuse, ManyTimesInParallel) {
   }
 }
 
+/// The same with 16-bit elements, on a GPU by the engine whose tiles have a size of their own.
+FUSED_TEST(MatmulReuse, HalfManyTimes) {
+  const int calls = backend == Backend::host ? 60 : 400;
+  for (const FusedOperation operation : all_operations) {
+    run_many(backend, operation, calls, TileEngine::automatic, Space::serial, {}, Element::f16);
+    // Wide tiles, which are exchanged otherwise.
+    run_many(backend, operation, calls, TileEngine::automatic, Space::serial,
+             {.block_columns = 256}, Element::f16);
+  }
+}
+
 /// The same bits in every call, whichever rank is late, and on every rank.
 FUSED_TEST(MatmulReuse, BitwiseReproducible) {
   FusedBench bench(backend);
@@ -83,6 +94,10 @@ FUSED_TEST(MatmulReuse, BitwiseReproducible) {
       Problem problem{Element::f32, operation, 67, 45, 51};
       Way way;
       way.config = {engine, 8, 16, 2};
+      if (engine == TileEngine::sm90) {
+        problem.element = Element::bf16;
+        way.config = {.engine = engine};
+      }
       way.space = Space::parallel;
       std::optional<std::uint64_t> expected;
       for (int run = 0; run < 5; ++run) {
@@ -100,7 +115,7 @@ FUSED_TEST(MatmulReuse, BitwiseReproducible) {
         }
         ++number;
       }
-      bench.check(problem);
+      bench.check(problem, "", way.workspace.engine());
     }
   }
 }

@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <algorithm>
+#include <core/KokkosIris_GpuRuntime.hpp>
+#include <fused/KokkosIris_Sm90Engine.hpp>
+#include <fused/KokkosIris_Sm90Workspace.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Packets.hpp>
+#include <heap/KokkosIris_Creation.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace KokkosIris::Impl {
+namespace Sm90 {
+namespace {
+
+/// What follows was measured on H200. Not the device's own: all ranks must choose the same.
+constexpr std::int64_t multiprocessors = 132;
+constexpr double tile_us = 0.011;       ///< of a tile of 256 columns, for each of K
+constexpr double last_tiles_us = 20.0;  ///< until the last tiles of 256 columns are exchanged
+constexpr double add_parts_us = 3.0;    ///< until the parts of K of a small tile are added
+/// Messages in packets are twice as long.
+constexpr std::int64_t most_packet_bytes = std::int64_t(2) << 20;
+constexpr std::int64_t most_small_rows = 512;
+
+bool exchanges(const FusedProblem& p) {
+  return p.ranks > 1 && p.operation != FusedOperation::all_gather_matmul;
+}
+std::int64_t chunks_of(const FusedProblem& p) {
+  return p.operation == FusedOperation::matmul_reduce_scatter ? p.ranks : 1;
+}
+
+bool can_be_small(const FusedProblem& p) {
+  const std::int64_t sent = exchanges(p) ? 2 * p.m() * p.n() / chunks_of(p) : 0;
+  return p.m() <= most_small_rows && sent <= most_packet_bytes;
+}
+
+std::int64_t tiles_of(const FusedProblem& p, int columns) {
+  const std::int64_t tiles =
+      ceil_div(p.m(), tile_rows) * chunks_of(p) * ceil_div(p.n() / chunks_of(p), columns);
+  return std::max<std::int64_t>(1, tiles);  // also for calls that are refused
+}
+
+/// Parts of K that keep all multiprocessors busy, if the parts are not too short.
+int parts_of(const FusedProblem& p, int columns) {
+  const std::int64_t shards =
+      p.operation == FusedOperation::all_gather_matmul ? std::int64_t(p.ranks) : 1;
+  const std::int64_t blocks = shards * ceil_div(p.k() / shards, block_k);
+  constexpr std::int64_t fewest_blocks = 8, most_parts = 4;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      std::min(multiprocessors / tiles_of(p, columns), blocks / fewest_blocks), 1, most_parts));
+}
+
+/// Time of a tile, where one of 128 rows and 256 columns has 1.
+double relative_time(const FusedProblem& p, int columns) {
+  const bool half = p.m() <= half_rows;
+  if (columns == 256) return half ? 0.54 : 1.0;
+  if (columns == 128) return half ? 0.32 : 0.54;
+  return half ? 0.2 : 0.32;
+}
+
+/// Estimate, if all multiprocessors go through the tiles in step.
+double estimated_us(const FusedProblem& p, const TilePlan& plan) {
+  const auto rounds =
+      static_cast<double>(ceil_div(tiles_of(p, plan.columns) * plan.parts, multiprocessors));
+  const double tile = tile_us * static_cast<double>(p.k()) * relative_time(p, plan.columns);
+  const double tail = plan.small     ? (plan.parts > 1 ? add_parts_us : 0.0)
+                      : exchanges(p) ? last_tiles_us * plan.columns / 256
+                                     : 0.0;
+  return rounds * tile / plan.parts + tail;
+}
+
+}  // namespace
+
+Form form_of(const FusedProblem& p) {
+  if (p.ranks == 1) return Form::product;
+  switch (p.operation) {
+    case FusedOperation::matmul_reduce_scatter:
+      return Form::sum_to_owner;
+    case FusedOperation::matmul_all_gather:
+      return Form::send_to_all;
+    case FusedOperation::all_gather_matmul:
+      return Form::product;
+    case FusedOperation::matmul_all_reduce:
+      break;
+  }
+  return Form::sum_to_all;
+}
+
+TilePlan plan_tiles(const FusedProblem& p, const FusedConfig& config) {
+  const bool can = can_be_small(p);
+  TilePlan best;
+  for (TilePlan plan : {TilePlan{256, false}, TilePlan{128, can}, TilePlan{64, can}}) {
+    if (plan.columns == 64 && !can) continue;
+    if (plan.small) plan.parts = parts_of(p, plan.columns);
+    const bool wanted = config.block_columns == 0 || plan.columns <= config.block_columns;
+    // The widest that is allowed, or the fastest.
+    const bool better = best.columns == 0 || (config.block_columns == 0 &&
+                                              estimated_us(p, plan) < estimated_us(p, best));
+    if (wanted && better) best = plan;
+  }
+  return best;
+}
+
+TileMap tile_map(const FusedProblem& p, Form form, const TilePlan& plan) {
+  const int tile_columns = plan.columns;
+  TileMap tiles;
+  tiles.tile_columns = tile_columns;
+  tiles.parts = plan.parts;
+  tiles.columns = p.n();
+  tiles.rows_of_tiles = static_cast<int>(ceil_div(p.m(), tile_rows));
+  // Small tiles of an all-reduce are added by all ranks.
+  const bool has_owners = form == Form::sum_to_owner || (form == Form::sum_to_all && !plan.small);
+  tiles.chunks = has_owners ? p.ranks : 1;
+  // An all-reduce may be cut anywhere: between tiles.
+  const bool between_tiles = has_owners && form == Form::sum_to_all;
+  tiles.chunk_columns =
+      between_tiles ? round_up(ceil_div(p.n(), p.ranks), tile_columns) : p.n() / tiles.chunks;
+  tiles.columns_of_tiles = static_cast<int>(ceil_div(tiles.chunk_columns, tile_columns));
+  // With fewer tiles than blocks, foreign and own ones are computed side by side.
+  tiles.alternates =
+      form == Form::sum_to_all && tiles.chunks > 1 && tiles.slots() >= multiprocessors;
+  // Operands that arrive chunk by chunk are walked by smaller groups of rows.
+  tiles.group = p.operation == FusedOperation::all_gather_matmul ? 8 : 16;
+  return tiles;
+}
+
+namespace {
+
+/// Sets the sizes of an exchange.
+void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
+  Exchange& e = w.arguments.exchange;
+  const Form form = w.arguments.form;
+  e.slots = w.arguments.tiles.slots();
+  e.image_bytes = half_rows * w.variant.columns * 2;
+  // Partial tiles have one consumer each, tiles that go to all have one image for all.
+  const bool one_consumer = form == Form::sum_to_owner || form == Form::sum_to_all;
+  e.partial_areas = one_consumer ? p.ranks - 1 : 1;
+  if (w.arguments.shards > 1) {
+    // Small chunks come early, large ones use the link well.
+    const std::int64_t tiles = std::clamp<std::int64_t>(p.m() / 512, 1, 8);
+    e.chunk_rows = static_cast<int>(tiles * tile_rows);
+    e.chunks = static_cast<int>(ceil_div(p.m(), e.chunk_rows));
+  }
+}
+
+/// Lays out the block for an exchange whose sizes are set.
+BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
+  std::size_t at = 0;
+  const auto add = [&at](std::int64_t bytes) {
+    constexpr std::size_t alignment = 256;
+    const std::size_t begin = at;
+    at += (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
+    return begin;
+  };
+  const Exchange& e = w.arguments.exchange;
+  const Form form = w.arguments.form;
+  constexpr std::int64_t word = sizeof(std::uint64_t), parities = 2;
+  const std::int64_t ranks = e.size(), half_tiles = parities * e.slots * halves;
+  const bool by_images = form != Form::product && !w.variant.small;
+  const bool by_packets = form != Form::product && w.variant.small;
+  const bool has_sums = by_images && form == Form::sum_to_all;
+  const bool gathers = w.arguments.shards > 1;
+  BlockLayout layout;
+  layout.partial_ready = add(by_images ? half_tiles * ranks * word : 0);
+  layout.sum_ready = add(has_sums ? half_tiles * ranks * word : 0);
+  layout.arrived = add(gathers ? ranks * e.chunks * word : 0);
+  layout.done = add(gathers ? ranks * std::int64_t(sizeof(PaddedFlag)) : 0);
+  layout.packets = add(by_packets ? half_tiles * ranks * packet_bytes(w.variant.columns / 4) : 0);
+  layout.cleared_end = at;
+  layout.partials = add(by_images ? half_tiles * e.partial_areas * e.image_bytes : 0);
+  layout.sums = add(has_sums ? half_tiles * e.image_bytes : 0);
+  layout.gathered = add(gathers ? (ranks - 1) * p.m() * w.pitch * 2 : 0);
+  layout.end = at;
+  return layout;
+}
+
+void place_exchange(char* block, const BlockLayout& layout, bool gathers, Exchange& e) {
+  e.partial_ready = reinterpret_cast<std::uint64_t*>(block + layout.partial_ready);
+  e.sum_ready = reinterpret_cast<std::uint64_t*>(block + layout.sum_ready);
+  e.arrived = reinterpret_cast<std::uint64_t*>(block + layout.arrived);
+  e.done = reinterpret_cast<PaddedFlag*>(block + layout.done);
+  e.packets = block + layout.packets;
+  e.partials = block + layout.partials;
+  e.sums = block + layout.sums;
+  e.gathered = gathers ? block + layout.gathered : nullptr;
+}
+
+/// Loads the kernels of all layouts.
+void prepare_kernels(const Gpu& gpu, Variant variant) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      variant.transposed_a = a;
+      variant.transposed_b = b;
+      gpu.check_call("FuncSetAttribute", [&] { return prepare_kernel(variant); });
+    }
+  }
+}
+
+/// True if ranks of the context use the same device. Collective.
+bool shares_device(Runtime& runtime, const Gpu& gpu) {
+  std::vector<GpuUuid> all = runtime.agree("fused operation", gpu.uuid());
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
+/// Local memory for the packets of parts of K.
+void allocate_part_packets(const GpuExecutionSpace& exec, Sm90Workspace& w) {
+  const TileMap& tiles = w.arguments.tiles;
+  const auto bytes = static_cast<std::size_t>(tiles.chunks * tiles.slots() * (tiles.parts - 1)) *
+                     halves * static_cast<std::size_t>(packet_bytes(w.variant.columns / 2));
+  if (bytes == 0) return;
+  w.part_packets = Kokkos::View<char*, GpuMemorySpace>(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "KokkosIris::workspace"), bytes);
+  fill(exec, w.part_packets.data(), bytes, ConstantValues<char>{0});
+  w.arguments.exchange.part_packets = w.part_packets.data();
+}
+
+/// Local memory: the words of the rank, the first call being number 1.
+Kokkos::View<char*, GpuMemorySpace> allocate_words(const GpuExecutionSpace& exec, Exchange& e) {
+  constexpr std::size_t alignment = alignof(LocalWords);
+  Kokkos::View<char*, GpuMemorySpace> memory(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "KokkosIris::workspace"),
+      sizeof(LocalWords) + alignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  e.local = reinterpret_cast<LocalWords*>((address + alignment - 1) / alignment * alignment);
+  fill(exec, reinterpret_cast<char*>(e.local), sizeof(LocalWords), ConstantValues<char>{0});
+  fill(exec, &e.local->call.value, 1, ConstantValues<std::uint64_t>{1});
+  return memory;
+}
+
+/// About what a workspace takes of the heap.
+std::size_t staged_bytes(const FusedProblem& p) {
+  if (p.ranks == 1) return 0;
+  const double product = 2.0 * static_cast<double>(p.m()) * static_cast<double>(p.n());
+  const double others = p.ranks - 1.0;
+  double bytes = 0.0;
+  switch (p.operation) {
+    case FusedOperation::matmul_reduce_scatter:
+      bytes = 2.0 * product * others / p.ranks;
+      break;
+    case FusedOperation::matmul_all_reduce:  // partial tiles and sums
+      bytes = 2.0 * product;
+      break;
+    case FusedOperation::matmul_all_gather:
+      bytes = 2.0 * product;
+      break;
+    case FusedOperation::all_gather_matmul:
+      bytes = 2.0 * static_cast<double>(p.m()) * static_cast<double>(p.k()) * others / p.ranks;
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+}  // namespace Sm90
+
+bool sm90_serves(const GpuExecutionSpace& exec, const FusedProblem& p, const FusedConfig& config,
+                 std::size_t heap_bytes) {
+  const cudaDeviceProp& device = exec.cuda_device_prop();
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max() / 4;
+  return device.major == 9 && device.minor == 0 && p.a.element_bytes == 2 &&
+         std::min({p.m(), p.n(), p.k()}) >= 1 && std::max({p.m(), p.n(), p.k()}) <= largest &&
+         (config.panel_rows == 0 || config.panel_rows == Sm90::tile_rows) &&
+         Sm90::plan_tiles(p, config).columns > 0 &&
+         (config.engine == TileEngine::sm90 || Sm90::staged_bytes(p) <= heap_bytes / 2);
+}
+
+TileSizes sm90_sizes(const FusedProblem& p, const FusedConfig& config) {
+  const std::int64_t columns = Sm90::plan_tiles(p, config).columns;
+  return {Sm90::tile_rows, columns, columns};
+}
+
+void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& context,
+                  const FusedProblem& p, WorkspaceState& state) {
+  using namespace Sm90;
+  auto w = std::make_shared<Sm90Workspace>();
+  const bool gathers = p.operation == FusedOperation::all_gather_matmul && p.ranks > 1;
+  const TilePlan plan = plan_tiles(p, state.signature.config);
+  w->variant = {p.element == element_number<half_t>(), plan.columns, plan.small};
+  Arguments& arguments = w->arguments;
+  arguments.form = form_of(p);
+  arguments.tiles = tile_map(p, arguments.form, plan);
+  arguments.rows = static_cast<int>(p.m());
+  arguments.box_rows = static_cast<int>(std::min<std::int64_t>(tile_rows, round_up(p.m(), 8)));
+  arguments.shards = gathers ? p.ranks : 1;
+  w->shard_k = p.k() / arguments.shards;
+  w->pitch = round_up(w->shard_k, 8);
+  arguments.k_blocks = static_cast<int>(ceil_div(w->shard_k, block_k));
+  w->blocks = std::min(state.league, arguments.tiles.tasks());
+
+  Exchange& exchange = arguments.exchange;
+  exchange.context = context.device();
+  size_exchange(p, *w);
+  const BlockLayout layout = lay_out(p, *w);
+  auto block = context.template empty<char*>("KokkosIris::workspace", layout.end);
+  place_exchange(block.data(), layout, gathers, exchange);
+  const Gpu gpu(gpu_device(exec), context.rank());
+  const bool shared = gathers && shares_device(context.runtime(), gpu);
+  std::string fault;
+  ErrorCode code = ErrorCode::out_of_memory;
+  try {
+    prepare_kernels(gpu, w->variant);
+    state.local_memory =
+        std::make_shared<Kokkos::View<char*, GpuMemorySpace>>(allocate_words(exec, exchange));
+    allocate_part_packets(exec, *w);
+    fill(exec, block.data(), layout.cleared_end, ConstantValues<char>{0});
+    exec.fence("KokkosIris::workspace");
+    if (gathers) {
+      w->copies = std::make_unique<ShardCopies>(gpu, exchange, p.m(), w->shard_k, w->pitch, shared);
+    }
+  } catch (const Error& error) {
+    code = error.code();
+    fault = std::string("no workspace: ") + error.what();
+  } catch (const std::exception& error) {
+    fault = std::string("no workspace: ") + error.what();
+  }
+  // Also the barrier after which the flags of all ranks are clear.
+  agree_on_call(context.runtime(), state.signature, 0, fault, code);
+  state.symmetric_memory = std::make_shared<decltype(block)>(block);
+  state.sm90 = std::move(w);
+}
+
+}  // namespace KokkosIris::Impl

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// What a kernel of this folder is given, and how a block divides its shared memory.
+
+#ifndef KOKKOSIRIS_SM90_ARGUMENTS_HPP
+#define KOKKOSIRIS_SM90_ARGUMENTS_HPP
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <fused/KokkosIris_FusedOptions.hpp>
+#include <fused/KokkosIris_Matrix.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Exchange.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Tiles.hpp>
+
+namespace KokkosIris::Impl::Sm90 {
+
+/// Blocks of K, counted through all shards, the own one first.
+struct BlockRange {
+  int begin, end;
+  KOKKOS_FUNCTION int count() const { return end - begin; }
+};
+
+/// The tensor maps have three dimensions, so that boxes are cut at the ends of each part: shards of
+/// K for A and B, ranks' rows for C. The innermost is the one along which elements are adjacent.
+struct Arguments {
+  CUtensorMap a;         ///< this rank's A, or its shard
+  CUtensorMap gathered;  ///< the other shards; third coordinate: distance of the rank - 1
+  CUtensorMap b;         ///< third coordinate: shard
+  CUtensorMap c;         ///< third coordinate: rank, for send_to_all; unless !c_has_map
+
+  Exchange exchange;
+  TileMap tiles;
+  Form form = Form::product;
+  int shards = 1;    ///< of K
+  int k_blocks = 1;  ///< of a shard
+  /// Rows of A that are brought to a stage: fewer where the product has fewer than a tile. The
+  /// others' results are garbage that nobody takes.
+  int box_rows = tile_rows;
+  /// Columns between the owners' chunks in B as the map has it: copies begin at multiples of 16
+  /// bytes, at which chunks need not begin in the operand.
+  std::int64_t b_chunk_pitch = 0;
+
+  MatrixRef<std::uint16_t> c_elements;  ///< as the map has it, all ranks' rows one after the other
+  int rows = 0;                         ///< M; C has as many for each rank
+  bool c_has_map = false;
+  bool c_column_major = false;  ///< how images of this rank lie
+
+  const std::uint16_t* bias = nullptr;
+  std::int64_t bias_stride = 0;
+  BiasAxis bias_axis = BiasAxis::none;
+
+  /// True if this rank adds partial tiles of others to its own tile.
+  KOKKOS_FUNCTION bool sums(const Task& task) const {
+    return (form == Form::sum_to_owner || form == Form::sum_to_all) &&
+           task.owner == exchange.rank();
+  }
+  /// The tasks of a block, for each of its warps.
+  KOKKOS_FUNCTION TileWalk walk(int block, int blocks) const {
+    return {tiles, exchange.rank(), block, blocks};
+  }
+  /// The blocks of a part of K.
+  KOKKOS_FUNCTION BlockRange blocks_of(int part) const {
+    const int blocks = shards * k_blocks;
+    return {blocks * part / tiles.parts, blocks * (part + 1) / tiles.parts};
+  }
+  /// False if half a tile lies below the product: then nobody computes, sends or waits for it.
+  KOKKOS_FUNCTION bool has_rows(const Task& task, int half) const {
+    return task.row + half * half_rows < rows;
+  }
+  /// True if the tile is another rank's to store.
+  KOKKOS_FUNCTION bool is_foreign(const Task& task) const { return task.owner != exchange.rank(); }
+};
+
+inline constexpr int threads = 384;  ///< a warpgroup of producer and couriers, two of consumers
+
+/// Registers of a thread after the warpgroups have divided them: 168 were given to each of 384.
+inline constexpr int carrier_registers = 72;
+inline constexpr int consumer_registers = 216;
+
+/// Offsets from a multiple of 1024 bytes.
+template <int Columns>
+struct SharedLayout {
+  static constexpr int stages = Columns == 256 ? 3 : Columns == 128 ? 6 : 8;
+  static constexpr int a_bytes = tile_rows * block_k * 2;
+  static constexpr int b_bytes = Columns * block_k * 2;
+  static constexpr int stage_bytes = a_bytes + b_bytes;
+  static constexpr int images = stages * stage_bytes;  ///< one for each consumer warpgroup
+  static constexpr int full = images + halves * TileImage<Columns>::bytes;  ///< barrier of a stage
+  static constexpr int empty = full + 8 * stages;
+  static constexpr int ready =
+      empty + 8 * stages;  ///< barrier of a warpgroup: it may use its image
+  static constexpr int filled = ready + 8 * halves;         ///< it has done so
+  static constexpr int fetched = filled + 8 * halves;       ///< its courier's copy has arrived
+  static constexpr int orientation = fetched + 8 * halves;  ///< of the partial image, 4 bytes each
+  static constexpr int end = orientation + 4 * halves;
+  /// Of the launch: shared memory begins at a multiple of 16.
+  static constexpr int bytes = end + 1024;
+  static_assert(bytes <= 227 * 1024, "more shared memory than a block can have");
+};
+
+/// A stage and its parity, of one user of the ring.
+template <int Stages>
+struct RingPosition {
+  int stage = 0;
+  std::uint32_t parity;
+
+  KOKKOS_FUNCTION explicit RingPosition(std::uint32_t first_parity) : parity(first_parity) {}
+  KOKKOS_FUNCTION void advance() {
+    if (++stage < Stages) return;
+    stage = 0;
+    parity ^= 1u;
+  }
+};
+
+}  // namespace KokkosIris::Impl::Sm90
+
+#endif
