@@ -124,11 +124,12 @@ void measure_chain(GpuBench& bench) {
 
 }  // namespace
 
-void measure_gpu_atomics(GpuBench& bench) {
-  Session& session = bench.session();
-  if (session.wants("gpu/atomic_add/uint32")) measure_throughput<std::uint32_t>(bench, "uint32");
-  if (session.wants("gpu/atomic_add/uint64")) measure_throughput<std::uint64_t>(bench, "uint64");
-  if (session.wants("gpu/fetch_add")) measure_chain(bench);
+void add_gpu_atomics(GpuCells& cells) {
+  cells.push_back({"gpu/atomic_add/uint32",
+                   [](GpuBench& bench) { measure_throughput<std::uint32_t>(bench, "uint32"); }});
+  cells.push_back({"gpu/atomic_add/uint64",
+                   [](GpuBench& bench) { measure_throughput<std::uint64_t>(bench, "uint64"); }});
+  cells.push_back({"gpu/fetch_add", &measure_chain});
 }
 
 }  // namespace Bench

@@ -9,17 +9,21 @@
 #ifndef KOKKOSIRIS_BENCH_GPU_BENCH_HPP
 #define KOKKOSIRIS_BENCH_GPU_BENCH_HPP
 
+#include <GpuStream.hpp>
 #include <Session.hpp>
 #include <core/KokkosIris_GpuRuntime.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace Bench {
 
-/// \throws std::runtime_error with the place if a call of the CUDA runtime failed
-void check_cuda(cudaError_t status, const char* call);
+/// False, with a word about it where it may surprise, unless there are two ranks with a GPU each.
+/// Collective.
+bool has_two_gpus(const Session& session);
 
 /// Two ranks with a GPU each. All members are collective unless said otherwise.
 class GpuBench {
@@ -110,14 +114,21 @@ class GpuBench {
   cudaEvent_t m_end = nullptr;
 };
 
+/// What the filter chooses from.
+struct GpuCell {
+  std::string name;
+  std::function<void(GpuBench&)> measure;
+};
+using GpuCells = std::vector<GpuCell>;
+
 /// \name The cells, one function a file
 ///@{
-void measure_gpu_host_copies(GpuBench& bench);
-void measure_gpu_kernel_copies(GpuBench& bench);
-void measure_gpu_atomics(GpuBench& bench);
-void measure_gpu_signals(GpuBench& bench);
-void measure_gpu_submitted_copies(GpuBench& bench);
-void measure_gpu_overheads(GpuBench& bench);
+void add_gpu_host_copies(GpuCells& cells);
+void add_gpu_kernel_copies(GpuCells& cells);
+void add_gpu_atomics(GpuCells& cells);
+void add_gpu_signals(GpuCells& cells);
+void add_gpu_submitted_copies(GpuCells& cells);
+void add_gpu_overheads(GpuCells& cells);
 ///@}
 
 }  // namespace Bench

@@ -6,7 +6,6 @@
 #include <GpuBench.hpp>
 #include <array>
 #include <cstdio>
-#include <stdexcept>
 
 namespace Bench {
 namespace {
@@ -45,32 +44,44 @@ std::array<GpuUuid, 2> gpus_of_ranks() {
   return all;
 }
 
-void run(Session& session) {
-  if (session.size() != 2) return;
-  const auto gpus = gpus_of_ranks();
-  // A GPU that both use makes every time meaningless.
-  if (gpus[0] == gpus[1]) {
-    if (session.rank() == 0) {
-      std::fprintf(stderr, "kokkosiris_bench: the ranks share a GPU; no gpu/ cell is measured\n");
-    }
-    return;
-  }
-  GpuBench bench(session);
-  measure_gpu_host_copies(bench);
-  measure_gpu_kernel_copies(bench);
-  measure_gpu_atomics(bench);
-  measure_gpu_signals(bench);
-  measure_gpu_submitted_copies(bench);
-  measure_gpu_overheads(bench);
+GpuCells all_cells() {
+  GpuCells cells;
+  add_gpu_host_copies(cells);
+  add_gpu_kernel_copies(cells);
+  add_gpu_atomics(cells);
+  add_gpu_signals(cells);
+  add_gpu_submitted_copies(cells);
+  add_gpu_overheads(cells);
+  return cells;
 }
 
-const Suite suite(40, &run);
+void run(Session& session) {
+  // The operands are large, and not every machine can run these cells.
+  GpuCells cells = all_cells();
+  std::erase_if(cells, [&](const GpuCell& cell) { return !session.selects(cell.name); });
+  if (cells.empty()) return;
+  if (!has_two_gpus(session)) return;
+  GpuBench bench(session);
+  for (const GpuCell& cell : cells) {
+    if (session.wants(cell.name)) cell.measure(bench);
+  }
+}
+
+const Suite suite(50, &run);
 
 }  // namespace
 
-void check_cuda(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
+bool has_two_gpus(const Session& session) {
+  if (session.size() != 2) return false;
+  const auto gpus = gpus_of_ranks();
+  // A GPU that both use makes every time meaningless.
+  const bool distinct = gpus[0] != gpus[1];
+  static bool told = false;
+  if (!distinct && !told && session.rank() == 0) {
+    told = true;
+    std::fprintf(stderr, "kokkosiris_bench: the ranks share a GPU; no gpu/ cell is measured\n");
+  }
+  return distinct;
 }
 
 GpuBench::GpuBench(Session& session)

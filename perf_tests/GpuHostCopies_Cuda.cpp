@@ -74,7 +74,7 @@ void measure(const HostCopy& copy, double target) {
 
 }  // namespace
 
-void measure_gpu_host_copies(GpuBench& bench) {
+void add_gpu_host_copies(GpuCells& cells) {
   struct Size {
     const char* name;
     std::size_t bytes;
@@ -86,9 +86,11 @@ void measure_gpu_host_copies(GpuBench& bench) {
                             {"1GiB", std::size_t(1) << 30, 1, 0.98}};
   for (const Size& size : sizes) {
     for (const bool is_put : {true, false}) {
-      const std::string name = std::string("gpu/engine_") + (is_put ? "put/" : "get/") + size.name;
-      if (!bench.session().wants(name)) continue;
-      measure({bench, is_put, size.bytes / sizeof(std::uint64_t), size.batch}, size.target);
+      cells.push_back(
+          {std::string("gpu/engine_") + (is_put ? "put/" : "get/") + size.name,
+           [size, is_put](GpuBench& bench) {
+             measure({bench, is_put, size.bytes / sizeof(std::uint64_t), size.batch}, size.target);
+           }});
     }
   }
 }

@@ -143,7 +143,7 @@ class KernelCopy {
 
 }  // namespace
 
-void measure_gpu_kernel_copies(GpuBench& bench) {
+void add_gpu_kernel_copies(GpuCells& cells) {
   // What the link of two H200 was measured to carry each way, in bytes a microsecond.
   constexpr double put_limit = 369e3, get_limit = 375e3;
   const auto full_target = [](double limit) {
@@ -151,14 +151,15 @@ void measure_gpu_kernel_copies(GpuBench& bench) {
   };
   for (const int blocks : {16, 132}) {
     const std::string name = "/64MiB/" + std::to_string(blocks);
-    if (bench.session().wants("gpu/team_put" + name)) {
-      KernelCopy<true>(bench, blocks)
-          .measure(blocks == 16 ? Target::speedup(0.95) : full_target(put_limit));
-    }
-    if (bench.session().wants("gpu/team_get" + name)) {
-      KernelCopy<false>(bench, blocks)
-          .measure(blocks == 16 ? Target::speedup(0.95) : full_target(get_limit));
-    }
+    const auto target = [&](double limit) {
+      return blocks == 16 ? Target::speedup(0.95) : full_target(limit);
+    };
+    cells.push_back({"gpu/team_put" + name, [blocks, goal = target(put_limit)](GpuBench& bench) {
+                       KernelCopy<true>(bench, blocks).measure(goal);
+                     }});
+    cells.push_back({"gpu/team_get" + name, [blocks, goal = target(get_limit)](GpuBench& bench) {
+                       KernelCopy<false>(bench, blocks).measure(goal);
+                     }});
   }
 }
 

@@ -107,11 +107,12 @@ void measure_stream(GpuBench& bench, const char* op) {
 
 }  // namespace
 
-void measure_gpu_overheads(GpuBench& bench) {
-  Session& session = bench.session();
-  if (session.wants("gpu/launch")) measure_launch(bench);
-  if (session.wants("gpu/stream_read")) measure_stream<false>(bench, "stream_read");
-  if (session.wants("gpu/stream_write")) measure_stream<true>(bench, "stream_write");
+void add_gpu_overheads(GpuCells& cells) {
+  cells.push_back({"gpu/launch", &measure_launch});
+  cells.push_back(
+      {"gpu/stream_read", [](GpuBench& bench) { measure_stream<false>(bench, "stream_read"); }});
+  cells.push_back(
+      {"gpu/stream_write", [](GpuBench& bench) { measure_stream<true>(bench, "stream_write"); }});
 }
 
 }  // namespace Bench

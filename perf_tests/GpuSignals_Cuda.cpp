@@ -199,19 +199,18 @@ void measure_barrier(GpuBench& bench) {
 
 }  // namespace
 
-void measure_gpu_signals(GpuBench& bench) {
-  Session& session = bench.session();
-  if (session.wants("gpu/signal")) {
-    measure_ping_pong(bench, "signal", 0, 1, Target::microseconds(1.25));
-  }
-  if (session.wants("gpu/put_signal/8")) {
-    measure_ping_pong(bench, "put_signal", 1, 32, Target::ratio(1.05));
-  }
-  if (session.wants("gpu/put_signal/65536")) {
-    // Larger teams would need a kernel of fewer registers.
-    measure_ping_pong(bench, "put_signal", 8192, 512, Target::ratio(1.05));
-  }
-  if (session.wants("gpu/barrier")) measure_barrier(bench);
+void add_gpu_signals(GpuCells& cells) {
+  cells.push_back({"gpu/signal", [](GpuBench& bench) {
+                     measure_ping_pong(bench, "signal", 0, 1, Target::microseconds(1.25));
+                   }});
+  cells.push_back({"gpu/put_signal/8", [](GpuBench& bench) {
+                     measure_ping_pong(bench, "put_signal", 1, 32, Target::ratio(1.05));
+                   }});
+  cells.push_back({"gpu/put_signal/65536", [](GpuBench& bench) {
+                     // Larger teams would need a kernel of fewer registers.
+                     measure_ping_pong(bench, "put_signal", 8192, 512, Target::ratio(1.05));
+                   }});
+  cells.push_back({"gpu/barrier", &measure_barrier});
 }
 
 }  // namespace Bench

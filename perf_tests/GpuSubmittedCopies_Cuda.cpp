@@ -74,11 +74,11 @@ void measure(GpuBench& bench, std::size_t words, int count, Target target) {
 
 }  // namespace
 
-void measure_gpu_submitted_copies(GpuBench& bench) {
-  if (bench.session().wants("gpu/engine_put_quiet/8")) measure(bench, 1, 100, {});
-  if (bench.session().wants("gpu/engine_put_quiet/256MiB")) {
-    measure(bench, std::size_t(1) << 25, 4, Target::speedup(0.98));
-  }
+void add_gpu_submitted_copies(GpuCells& cells) {
+  cells.push_back({"gpu/engine_put_quiet/8", [](GpuBench& bench) { measure(bench, 1, 100, {}); }});
+  cells.push_back({"gpu/engine_put_quiet/256MiB", [](GpuBench& bench) {
+                     measure(bench, std::size_t(1) << 25, 4, Target::speedup(0.98));
+                   }});
 }
 
 }  // namespace Bench

@@ -25,13 +25,16 @@ struct Target {
   };
   Kind kind = Kind::none;
   double value = 0.0;
-  double most_us = 0.0;  ///< our time is not to exceed this either; 0: no limit
+  double most_us = 0.0;      ///< our time is not to exceed this either; 0: no limit
+  double most_ideals = 0.0;  ///< nor this many times the ideal, where there is one; 0: no limit
 
-  static Target speedup(double value) { return {Kind::speedup_at_least, value, 0.0}; }
-  static Target ratio(double value) { return {Kind::time_ratio_at_most, value, 0.0}; }
-  static Target microseconds(double value) { return {Kind::microseconds_at_most, value, 0.0}; }
+  static Target speedup(double value) { return {Kind::speedup_at_least, value, 0.0, 0.0}; }
+  static Target ratio(double value) { return {Kind::time_ratio_at_most, value, 0.0, 0.0}; }
+  static Target microseconds(double value) { return {Kind::microseconds_at_most, value, 0.0, 0.0}; }
   /// The same with a limit on our time besides.
-  Target within(double us) const { return {kind, value, us}; }
+  Target within(double us) const { return {kind, value, us, most_ideals}; }
+  /// The same with a limit on our time / ideal besides.
+  Target within_ideals(double ratio) const { return {kind, value, most_us, ratio}; }
 };
 
 /// One measurement beside one baseline. Times are in microseconds: the maximum over the ranks of
@@ -52,10 +55,15 @@ struct Record {
   std::string baseline;
   double baseline_us = 0.0;
   Target target;
+  /// What else took turns without a record of its own: parts, and baselines that were not the
+  /// fastest.
+  std::vector<std::pair<std::string, double>> others;
 
   double speedup() const {
     return baseline_us > 0.0 && time_us > 0.0 ? baseline_us / time_us : 0.0;
   }
+  /// Our time / ideal.
+  double ideals() const { return ideal_us > 0.0 ? time_us / ideal_us : 0.0; }
   /// False if there is a target and it is missed.
   bool met() const;
   /// True if the times are positive and finite.

@@ -58,8 +58,12 @@ Context& Session::alone() {
   return *m_alone;
 }
 
+bool Session::selects(const std::string& cell) const {
+  return m_options.filter.empty() || std::regex_search(cell, m_filter);
+}
+
 bool Session::wants(const std::string& cell) {
-  if (!m_options.filter.empty() && !std::regex_search(cell, m_filter)) return false;
+  if (!selects(cell)) return false;
   ++m_cells;
   if (m_show_progress) {
     // On a terminal one line that is written over.
@@ -132,6 +136,12 @@ void Session::add_records(const Record& common, const std::vector<Entrant>& entr
       continue;
     best = &entrants[i];
     best_us = times.us[i];
+  }
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const bool is_slower = entrants[i].role == Role::reference && &entrants[i] != best;
+    if (entrants[i].role == Role::component || is_slower) {
+      base.others.emplace_back(entrants[i].name, times.us[i]);
+    }
   }
   std::size_t first = entrants.size();
   for (std::size_t i = 0; i < entrants.size(); ++i) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace Bench {
@@ -52,7 +53,7 @@ struct Entrant {
     ours,
     reference,    ///< a baseline; targets refer to the fastest of these
     informative,  ///< another baseline, beside the first of ours, without a target
-    component     ///< only timed, for the ideal
+    component     ///< a part, without a record of its own
   };
   Role role;
   std::string name;  ///< the baseline's name; for ours: the form (fused, thread, host, engine)
@@ -80,7 +81,9 @@ class Session {
   /// A context of this rank alone.
   Context& alone();
 
-  /// True if the filter lets this cell through; also shows the progress.
+  /// True if the filter lets this cell through.
+  bool selects(const std::string& cell) const;
+  /// The same just before the cell is measured: counts it and shows the progress.
   bool wants(const std::string& cell);
 
   /// Collective: all ranks leave at the same time.
@@ -97,6 +100,12 @@ class Session {
   double put_bandwidth();
 
   const std::vector<Record>& records() const { return m_records; }
+
+  /// Versions of the libraries that were found while the program ran.
+  void add_version(const std::string& name, const std::string& version) {
+    m_versions.emplace_back(name, version);
+  }
+  const std::vector<std::pair<std::string, std::string>>& versions() const { return m_versions; }
   void finish_progress() const;
 
  private:
@@ -114,6 +123,7 @@ class Session {
   bool m_show_on_terminal = false;
   int m_cells = 0;
   std::vector<Record> m_records;
+  std::vector<std::pair<std::string, std::string>> m_versions;
 };
 
 /// A file of benchmarks. Constructed as a static object; they are run in the order of `order`.

@@ -114,7 +114,8 @@ int run(const Bench::Options& options, const std::string& command) {
   Bench::Suite::run_all(session);
   session.finish_progress();
   if (session.rank() == 0) {
-    const Bench::Surroundings surroundings = Bench::surroundings(command);
+    Bench::Surroundings surroundings = Bench::surroundings(command);
+    for (const auto& version : session.versions()) surroundings.versions.push_back(version);
     Bench::print_table(session.records(), surroundings);
     warn_of_slow_blas();
     if (!options.json.empty()) {
