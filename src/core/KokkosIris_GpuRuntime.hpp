@@ -4,7 +4,8 @@
 /// \file
 /// The calls of the CUDA and HIP runtimes that the library makes, from one text, each one checked.
 ///
-/// Included by sources named *_Gpu.cpp only. Nothing here synchronises a device.
+/// Included by sources named *_Gpu.cpp and *_Cuda.cpp, and by their own headers, only. Nothing here
+/// synchronises a device.
 
 #ifndef KOKKOSIRIS_GPU_RUNTIME_HPP
 #define KOKKOSIRIS_GPU_RUNTIME_HPP

@@ -74,8 +74,8 @@ struct TileMap {
 /// - Chunks of owners: the same through all foreign chunks, then through the own one: what the
 ///   others add has had half of the call's time to come.
 /// - `alternates` (sum_to_all with many tiles): for each of its slots the block computes the tiles
-/// of the foreign chunks, then
-///   that of the own chunk at the slot *before*. So partial tiles and sums travel all the time.
+///   of the foreign chunks, then that of the own chunk at the slot *before*. So partial tiles and
+///   sums travel all the time.
 ///
 /// Waits for other ranks have no cycle, whatever the grids: the tile of the own chunk at a slot
 /// waits for tiles of other ranks at the same slot, and in no block's order does a foreign tile
