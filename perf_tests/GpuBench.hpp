@@ -37,7 +37,6 @@ class GpuBench {
   static constexpr std::size_t most_words = std::size_t(1) << 27;
 
   explicit GpuBench(Session& session);
-  ~GpuBench();
   GpuBench(const GpuBench&) = delete;
   GpuBench& operator=(const GpuBench&) = delete;
 
@@ -65,14 +64,7 @@ class GpuBench {
   /// stream, divided by `count`. Local. Waits for the work.
   template <class Action>
   double stream_time(int count, const Action& action) const {
-    check_cuda(cudaEventRecord(m_begin, stream()), "cudaEventRecord");
-    for (int i = 0; i < count; ++i) action();
-    check_cuda(cudaGetLastError(), "launch");
-    check_cuda(cudaEventRecord(m_end, stream()), "cudaEventRecord");
-    check_cuda(cudaEventSynchronize(m_end), "cudaEventSynchronize");
-    float milliseconds = 0.0f;
-    check_cuda(cudaEventElapsedTime(&milliseconds, m_begin, m_end), "cudaEventElapsedTime");
-    return 1e3 * double(milliseconds) / count;
+    return m_clock.time(stream(), count, action);
   }
 
   /// An entrant that runs on rank 0 alone while rank 1 waits.
@@ -110,8 +102,7 @@ class GpuBench {
   Kokkos::View<int, Kokkos::SharedHostPinnedSpace> m_failed;
   int m_own_ordinal = 0;
   int m_peer_ordinal = 0;
-  cudaEvent_t m_begin = nullptr;
-  cudaEvent_t m_end = nullptr;
+  StreamClock m_clock;
 };
 
 /// What the filter chooses from.

@@ -91,13 +91,6 @@ GpuBench::GpuBench(Session& session)
       m_here("here", most_words),
       m_failed("failed") {
   find_ordinals();
-  check_cuda(cudaEventCreate(&m_begin), "cudaEventCreate");
-  check_cuda(cudaEventCreate(&m_end), "cudaEventCreate");
-}
-
-GpuBench::~GpuBench() {
-  cudaEventDestroy(m_begin);
-  cudaEventDestroy(m_end);
 }
 
 void GpuBench::find_ordinals() {

@@ -63,7 +63,7 @@ struct Exchange {
 
   KOKKOS_FUNCTION std::uint64_t* flag(std::uint64_t* flags, std::uint64_t call, int from, int slot,
                                       int half) const {
-    return flags + ((std::int64_t(call & 1) * size() + from) * slots + slot) * 2 + half;
+    return flags + received_half(call, from, slot, half);
   }
   /// Image of `from`'s partial tile for `to`, as mapped here.
   KOKKOS_FUNCTION char* partial(std::uint64_t call, int from, int to, int slot, int half) const {
@@ -78,8 +78,7 @@ struct Exchange {
   /// Packets from rank `from` to rank `to`, in the memory of that one, as mapped here.
   KOKKOS_FUNCTION char* packets_at(std::uint64_t call, int from, int to, int slot, int half,
                                    int bytes) const {
-    const std::int64_t place = (std::int64_t(call & 1) * size() + from) * slots + slot;
-    return at(packets + (place * 2 + half) * bytes, to);
+    return at(packets + received_half(call, from, slot, half) * bytes, to);
   }
 
   /// Tells rank `to` that an image of this rank is complete. The caller has waited for its copies,
@@ -110,6 +109,11 @@ struct Exchange {
   }
 
  private:
+  /// Number among what comes from all ranks: [parity][rank][slot][half].
+  KOKKOS_FUNCTION std::int64_t received_half(std::uint64_t call, int from, int slot,
+                                             int half) const {
+    return ((std::int64_t(call & 1) * size() + from) * slots + slot) * 2 + half;
+  }
   KOKKOS_FUNCTION std::int64_t image(std::int64_t area, int slot, int half) const {
     return ((area * slots + slot) * 2 + half) * image_bytes;
   }

@@ -16,7 +16,7 @@
 
 namespace KokkosIris::Impl::Sm90 {
 
-/// One thread: barriers of the block and the number of the call.
+/// One thread: the barriers of the block.
 template <int Columns>
 __device__ void begin_block(const Arguments& arguments, SharedAddress shared) {
   using Layout = SharedLayout<Columns>;

@@ -156,15 +156,8 @@ struct SmallTileConsumer : Consumer<T, Columns, TransposedA, TransposedB> {
   __device__ void add_others(float (&sums)[sum_words], const Task& task) {
     const std::uint64_t start = gpu_ticks();
     for (int step = 1; step < exchange().size(); ++step) {
-      const int from = exchange().peer(step);
-      const char* const here = packets(task, from, exchange().rank());
-#pragma unroll
-      for (int begin = 0; begin < pair_words; begin += pair_group) {
-        PairGroup words;
-        receive(words, here, begin, {WaitPhase::peer_partial, from}, start);
-#pragma unroll
-        for (int i = 0; i < pair_group; ++i) add(sums, 2 * (begin + i), words[i]);
-      }
+      for_received(task, exchange().peer(step), start,
+                   [&](int at, std::uint32_t word) { add(sums, at, word); });
     }
   }
   /// sums = the sum of all ranks' rounded ones: the same bits on every rank.
@@ -191,18 +184,24 @@ struct SmallTileConsumer : Consumer<T, Columns, TransposedA, TransposedB> {
   }
   /// sums = another rank's.
   __device__ void take(float (&sums)[sum_words], const Task& task, int from) {
-    const std::uint64_t start = gpu_ticks();
+    for_received(task, from, gpu_ticks(), [&](int at, std::uint32_t word) {
+      const float2 pair = unpack<T>(word);
+      sums[at] = pair.x;
+      sums[at + 1] = pair.y;
+    });
+  }
+  /// Calls body(at, word) for each rounded word of another rank, which holds the sums at and at
+  /// + 1.
+  template <class Body>
+  __device__ __forceinline__ void for_received(const Task& task, int from, std::uint64_t start,
+                                               const Body& body) {
     const char* const here = packets(task, from, exchange().rank());
 #pragma unroll
     for (int begin = 0; begin < pair_words; begin += pair_group) {
       PairGroup words;
       receive(words, here, begin, {WaitPhase::peer_partial, from}, start);
 #pragma unroll
-      for (int i = 0; i < pair_group; ++i) {
-        const float2 pair = unpack<T>(words[i]);
-        sums[2 * (begin + i)] = pair.x;
-        sums[2 * (begin + i) + 1] = pair.y;
-      }
+      for (int i = 0; i < pair_group; ++i) body(2 * (begin + i), words[i]);
     }
   }
 
