@@ -56,6 +56,10 @@ class CallMaps {
            const Sm90Operands& operands)
       : m_exec(exec), m_workspace(workspace), m_arguments(workspace.arguments) {
     m_variant = workspace.variant;
+    // The instance may have fewer multiprocessors than the one that prepared. Blocks wait for other
+    // ranks, and those of parts of K for each other, so all must run at once.
+    m_blocks = std::min(workspace.blocks, gpu_multiprocessors(exec));
+    if (m_blocks < m_arguments.tiles.tasks()) m_arguments.tiles.parts = 1;
     map_a(operands.a);
     map_b(operands.b);
     map_c(operands.c, state);
@@ -63,6 +67,7 @@ class CallMaps {
 
   Arguments& arguments() { return m_arguments; }
   const Sm90::Variant& variant() const { return m_variant; }
+  int blocks() const { return m_blocks; }
   /// A as it is read, by kernel and copies.
   const ConstMatrix& shard() const { return m_shard; }
 
@@ -85,11 +90,20 @@ class CallMaps {
     m_variant.transposed_a = map->column_major;
     m_arguments.a = encode(*map, map->column_major ? Sm90::block_k : m_arguments.box_rows);
     m_shard.row_stride = map->column_major ? m_shard.row_stride : map->pitch;
+    if (m_variant.small) shape_ring();
     if (!gathers) return;
     const std::int64_t rows = a.rows, pitch = m_workspace.pitch;
     m_arguments.gathered = encode({m_arguments.exchange.gathered, false, m_workspace.shard_k, rows,
                                    pitch, m_arguments.shards - 1, rows * pitch},
                                   m_arguments.box_rows);
+  }
+
+  /// Rows of 128 bytes: one for each row of A, or one for each of K and 64 rows of A.
+  void shape_ring() {
+    const int rows = m_arguments.box_rows;
+    const int lines = m_variant.transposed_a ? (rows > 64 ? 2 : 1) * Sm90::block_k : rows;
+    const bool one_tile = m_arguments.tiles.tasks() <= m_blocks;
+    m_arguments.small_ring = Sm90::small_ring(m_variant.columns, 128 * lines, rows, one_tile);
   }
 
   void map_b(const ConstMatrix& b) {
@@ -109,12 +123,13 @@ class CallMaps {
   }
 
   void map_c(const MatrixRef<std::uint16_t>& c, const WorkspaceState& state) {
+    m_arguments.c_elements = c;
+    if (m_variant.small) return;
     const bool gathers_rows = state.signature.operation == FusedOperation::matmul_all_gather;
     const int parts = gathers_rows ? m_arguments.exchange.size() : 1;
     auto map = Sm90::mappable_parts(as_const(c), parts, true);
     // Boxes are cut at any element when they are loaded, but at multiples of 16 bytes when stored.
     if (map && map->inner % 8 != 0) map.reset();
-    m_arguments.c_elements = c;
     m_arguments.c_has_map = map.has_value();
     m_arguments.c_column_major = map && map->column_major;
     if (map) {
@@ -126,6 +141,7 @@ class CallMaps {
   Sm90Workspace& m_workspace;
   Arguments m_arguments;
   Sm90::Variant m_variant{};
+  int m_blocks = 0;
   ConstMatrix m_shard;
 };
 
@@ -164,14 +180,12 @@ void sm90_launch(const GpuExecutionSpace& exec, const WorkspaceState& state,
   const bool sends = workspace.copies != nullptr;
   if (sends) workspace.copies->follow(stream);
   if (sends && workspace.copies->before_kernel()) workspace.copies->send(maps.shard(), stream);
-  // The instance may have fewer multiprocessors than the one that prepared; blocks wait for each
-  // other's ranks, so all must run at once.
-  const int blocks = std::min(workspace.blocks, gpu_multiprocessors(exec));
   {
     const ToolRecord record(exec,
                             std::string("KokkosIris::") + to_string(state.signature.operation));
-    gpu.check_call("LaunchKernel",
-                   [&] { return Sm90::launch_kernel(maps.variant(), blocks, stream, arguments); });
+    gpu.check_call("LaunchKernel", [&] {
+      return Sm90::launch_kernel(maps.variant(), maps.blocks(), stream, arguments);
+    });
   }
   if (sends && !workspace.copies->before_kernel()) workspace.copies->send(maps.shard(), stream);
 }

@@ -27,8 +27,6 @@ struct Sm90Workspace {
   int blocks = 1;             ///< of the grid, at most
   std::unique_ptr<Sm90::ShardCopies> copies;
 
-  Kokkos::View<char*, GpuMemorySpace> part_packets;
-
   /// Copies of operands that the copy hardware cannot take; allocated when first needed.
   Kokkos::View<std::uint16_t*, GpuMemorySpace> packed_a, packed_b;
 };

@@ -19,7 +19,10 @@ namespace {
 constexpr std::int64_t multiprocessors = 132;
 constexpr double tile_us = 0.011;       ///< of a tile of 256 columns, for each of K
 constexpr double last_tiles_us = 20.0;  ///< until the last tiles of 256 columns are exchanged
-constexpr double add_parts_us = 3.0;    ///< until the parts of K of a small tile are added
+constexpr double add_parts_us = 0.6;    ///< until the parts of K of a small tile are added
+constexpr double block_gb_s = 75.0;     ///< what a block of small tiles receives, from the L2 cache
+constexpr double block_b_gb_s = 55.0;   ///< and of B alone, which comes from memory
+constexpr double memory_gb_s = 4000.0;  ///< of all blocks
 /// Messages in packets are twice as long.
 constexpr std::int64_t most_packet_bytes = std::int64_t(2) << 20;
 constexpr std::int64_t most_small_rows = 512;
@@ -42,33 +45,43 @@ std::int64_t tiles_of(const FusedProblem& p, int columns) {
   return std::max<std::int64_t>(1, tiles);  // also for calls that are refused
 }
 
-/// Parts of K that keep all multiprocessors busy, if the parts are not too short.
+/// Parts of K that keep all multiprocessors busy, if the parts are not too short: 1, 2 or 4.
 int parts_of(const FusedProblem& p, int columns) {
   const std::int64_t shards =
       p.operation == FusedOperation::all_gather_matmul ? std::int64_t(p.ranks) : 1;
   const std::int64_t blocks = shards * ceil_div(p.k() / shards, block_k);
-  constexpr std::int64_t fewest_blocks = 8, most_parts = 4;
-  return static_cast<int>(std::clamp<std::int64_t>(
-      std::min(multiprocessors / tiles_of(p, columns), blocks / fewest_blocks), 1, most_parts));
+  constexpr std::int64_t fewest_blocks = 8;
+  const std::int64_t most =
+      std::min(multiprocessors / tiles_of(p, columns), blocks / fewest_blocks);
+  return most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
-/// Time of a tile, where one of 128 rows and 256 columns has 1.
-double relative_time(const FusedProblem& p, int columns) {
-  const bool half = p.m() <= half_rows;
-  if (columns == 256) return half ? 0.54 : 1.0;
-  if (columns == 128) return half ? 0.32 : 0.54;
-  return half ? 0.2 : 0.32;
-}
-
-/// Estimate, if all multiprocessors go through the tiles in step.
-double estimated_us(const FusedProblem& p, const TilePlan& plan) {
+/// Estimate for small tiles: the stages of a block, or all of B from memory.
+double small_us(const FusedProblem& p, const TilePlan& plan) {
+  constexpr double bytes_of_us = 1e3;  // in a GB/s
   const auto rounds =
       static_cast<double>(ceil_div(tiles_of(p, plan.columns) * plan.parts, multiprocessors));
-  const double tile = tile_us * static_cast<double>(p.k()) * relative_time(p, plan.columns);
-  const double tail = plan.small     ? (plan.parts > 1 ? add_parts_us : 0.0)
-                      : exchanges(p) ? last_tiles_us * plan.columns / 256
-                                     : 0.0;
-  return rounds * tile / plan.parts + tail;
+  const double stages = static_cast<double>(ceil_div(p.k(), block_k)) / plan.parts;
+  const std::int64_t rows = std::min<std::int64_t>(tile_rows, round_up(p.m(), 8));
+  const double a_bytes = 2.0 * block_k * static_cast<double>(rows);
+  const double b_bytes = 2.0 * block_k * plan.columns;
+  const double stage_us =
+      std::max((a_bytes + b_bytes) / block_gb_s, b_bytes / block_b_gb_s) / bytes_of_us;
+  const double all_b_bytes = 2.0 * static_cast<double>(p.k()) * static_cast<double>(p.n());
+  return std::max(rounds * stages * stage_us, all_b_bytes / memory_gb_s / bytes_of_us) +
+         (plan.parts > 1 ? add_parts_us : 0.0);
+}
+
+/// Estimate for large tiles, if all multiprocessors go through them in step.
+double large_us(const FusedProblem& p, const TilePlan& plan) {
+  const auto rounds = static_cast<double>(ceil_div(tiles_of(p, plan.columns), multiprocessors));
+  const double relative = plan.columns == 256 ? 1.0 : 0.54;
+  const double tail = exchanges(p) ? last_tiles_us * plan.columns / 256 : 0.0;
+  return rounds * tile_us * static_cast<double>(p.k()) * relative + tail;
+}
+
+double estimated_us(const FusedProblem& p, const TilePlan& plan) {
+  return plan.small ? small_us(p, plan) : large_us(p, plan);
 }
 
 }  // namespace
@@ -158,6 +171,7 @@ BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
   const Form form = w.arguments.form;
   constexpr std::int64_t word = sizeof(std::uint64_t), parities = 2;
   const std::int64_t ranks = e.size(), half_tiles = parities * e.slots * halves;
+  const std::int64_t tile_packets = packets_of(tile_rows * w.variant.columns);
   const bool by_images = form != Form::product && !w.variant.small;
   const bool by_packets = form != Form::product && w.variant.small;
   const bool has_sums = by_images && form == Form::sum_to_all;
@@ -167,7 +181,8 @@ BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
   layout.sum_ready = add(has_sums ? half_tiles * ranks * word : 0);
   layout.arrived = add(gathers ? ranks * e.chunks * word : 0);
   layout.done = add(gathers ? ranks * std::int64_t(sizeof(PaddedFlag)) : 0);
-  layout.packets = add(by_packets ? half_tiles * ranks * packet_bytes(w.variant.columns / 4) : 0);
+  layout.packets = add(
+      by_packets ? half_tiles / halves * ranks * tile_packets * std::int64_t(sizeof(Packet)) : 0);
   layout.cleared_end = at;
   layout.partials = add(by_images ? half_tiles * e.partial_areas * e.image_bytes : 0);
   layout.sums = add(has_sums ? half_tiles * e.image_bytes : 0);
@@ -198,23 +213,24 @@ void prepare_kernels(const Gpu& gpu, Variant variant) {
   }
 }
 
+/// The blocks of a tile's parts of K are a cluster, and all clusters run at once: as many parts as
+/// there is room for. Ranks may differ in it.
+void limit_parts(const Gpu& gpu, int league, Sm90Workspace& w) {
+  TileMap& tiles = w.arguments.tiles;
+  for (; tiles.parts > 1; tiles.parts /= 2) {
+    int clusters = 0;
+    gpu.check_call("OccupancyMaxActiveClusters",
+                   [&] { return count_clusters(w.variant, tiles.parts, clusters); });
+    if (std::min(league, clusters * tiles.parts) >= tiles.tasks()) break;
+  }
+  w.blocks = std::min(league, tiles.tasks());
+}
+
 /// True if ranks of the context use the same device. Collective.
 bool shares_device(Runtime& runtime, const Gpu& gpu) {
   std::vector<GpuUuid> all = runtime.agree("fused operation", gpu.uuid());
   std::sort(all.begin(), all.end());
   return std::adjacent_find(all.begin(), all.end()) != all.end();
-}
-
-/// Local memory for the packets of parts of K.
-void allocate_part_packets(const GpuExecutionSpace& exec, Sm90Workspace& w) {
-  const TileMap& tiles = w.arguments.tiles;
-  const auto bytes = static_cast<std::size_t>(tiles.chunks * tiles.slots() * (tiles.parts - 1)) *
-                     halves * static_cast<std::size_t>(packet_bytes(w.variant.columns / 2));
-  if (bytes == 0) return;
-  w.part_packets = Kokkos::View<char*, GpuMemorySpace>(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "KokkosIris::workspace"), bytes);
-  fill(exec, w.part_packets.data(), bytes, ConstantValues<char>{0});
-  w.arguments.exchange.part_packets = w.part_packets.data();
 }
 
 /// Local memory: the words of the rank, the first call being number 1.
@@ -287,7 +303,6 @@ void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& contex
   w->shard_k = p.k() / arguments.shards;
   w->pitch = round_up(w->shard_k, 8);
   arguments.k_blocks = static_cast<int>(ceil_div(w->shard_k, block_k));
-  w->blocks = std::min(state.league, arguments.tiles.tasks());
 
   Exchange& exchange = arguments.exchange;
   exchange.context = context.device();
@@ -301,9 +316,9 @@ void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& contex
   ErrorCode code = ErrorCode::out_of_memory;
   try {
     prepare_kernels(gpu, w->variant);
+    limit_parts(gpu, state.league, *w);
     state.local_memory =
         std::make_shared<Kokkos::View<char*, GpuMemorySpace>>(allocate_words(exec, exchange));
-    allocate_part_packets(exec, *w);
     fill(exec, block.data(), layout.cleared_end, ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
     if (gathers) {

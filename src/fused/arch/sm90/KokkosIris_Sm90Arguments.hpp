@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// What a kernel of this folder is given, and how a block divides its shared memory.
+/// What a kernel of this folder is given.
 
 #ifndef KOKKOSIRIS_SM90_ARGUMENTS_HPP
 #define KOKKOSIRIS_SM90_ARGUMENTS_HPP
@@ -13,6 +13,7 @@
 #include <fused/KokkosIris_FusedOptions.hpp>
 #include <fused/KokkosIris_Matrix.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Exchange.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Ring.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Tiles.hpp>
 
 namespace KokkosIris::Impl::Sm90 {
@@ -39,6 +40,7 @@ struct Arguments {
   /// Rows of A that are brought to a stage: fewer where the product has fewer than a tile. The
   /// others' results are garbage that nobody takes.
   int box_rows = tile_rows;
+  RingShape small_ring;  ///< of small tiles
   /// Columns between the owners' chunks in B as the map has it: copies begin at multiples of 16
   /// bytes, at which chunks need not begin in the operand.
   std::int64_t b_chunk_pitch = 0;
@@ -56,6 +58,10 @@ struct Arguments {
   KOKKOS_FUNCTION bool sums(const Task& task) const {
     return (form == Form::sum_to_owner || form == Form::sum_to_all) &&
            task.owner == exchange.rank();
+  }
+  /// First column of a tile in C: an owner's C has its chunk alone.
+  KOKKOS_FUNCTION std::int64_t column_in_c(const Task& task) const {
+    return task.column - (form == Form::sum_to_owner ? task.owner * tiles.chunk_columns : 0);
   }
   /// The tasks of a block, for each of its warps.
   KOKKOS_FUNCTION TileWalk walk(int block, int blocks) const {
@@ -79,41 +85,6 @@ inline constexpr int threads = 384;  ///< a warpgroup of producer and couriers, 
 /// Registers of a thread after the warpgroups have divided them: 168 were given to each of 384.
 inline constexpr int carrier_registers = 72;
 inline constexpr int consumer_registers = 216;
-
-/// Offsets from a multiple of 1024 bytes.
-template <int Columns>
-struct SharedLayout {
-  static constexpr int stages = Columns == 256 ? 3 : Columns == 128 ? 6 : 8;
-  static constexpr int a_bytes = tile_rows * block_k * 2;
-  static constexpr int b_bytes = Columns * block_k * 2;
-  static constexpr int stage_bytes = a_bytes + b_bytes;
-  static constexpr int images = stages * stage_bytes;  ///< one for each consumer warpgroup
-  static constexpr int full = images + halves * TileImage<Columns>::bytes;  ///< barrier of a stage
-  static constexpr int empty = full + 8 * stages;
-  static constexpr int ready =
-      empty + 8 * stages;  ///< barrier of a warpgroup: it may use its image
-  static constexpr int filled = ready + 8 * halves;         ///< it has done so
-  static constexpr int fetched = filled + 8 * halves;       ///< its courier's copy has arrived
-  static constexpr int orientation = fetched + 8 * halves;  ///< of the partial image, 4 bytes each
-  static constexpr int end = orientation + 4 * halves;
-  /// Of the launch: shared memory begins at a multiple of 16.
-  static constexpr int bytes = end + 1024;
-  static_assert(bytes <= 227 * 1024, "more shared memory than a block can have");
-};
-
-/// A stage and its parity, of one user of the ring.
-template <int Stages>
-struct RingPosition {
-  int stage = 0;
-  std::uint32_t parity;
-
-  KOKKOS_FUNCTION explicit RingPosition(std::uint32_t first_parity) : parity(first_parity) {}
-  KOKKOS_FUNCTION void advance() {
-    if (++stage < Stages) return;
-    stage = 0;
-    parity ^= 1u;
-  }
-};
 
 }  // namespace KokkosIris::Impl::Sm90
 

@@ -33,8 +33,10 @@ __device__ __forceinline__ void fence_barriers() {
 
 /// Releases the thread's earlier accesses, at the scope of the block, to whoever waits for the
 /// phase.
-__device__ __forceinline__ void barrier_arrive(SharedAddress barrier) {
-  __asm__ volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+/// \param arrivals as which it counts
+__device__ __forceinline__ void barrier_arrive(SharedAddress barrier, std::uint32_t arrivals = 1) {
+  __asm__ volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
+                   : "memory");
 }
 
 /// The same, and the phase also waits for `bytes` of bulk copies. More bytes than come are a hang.

@@ -23,7 +23,7 @@ namespace KokkosIris::Impl::Sm90 {
 /// protocol goes on, so that the kernel ends.
 template <int Columns>
 struct Courier {
-  using Layout = SharedLayout<Columns>;
+  using Layout = SharedLayout<Columns, false>;
   using Image = TileImage<Columns>;
 
   const Arguments& arguments;
@@ -50,19 +50,12 @@ struct Courier {
       }
       collect(task);
     }
-    end();
   }
 
- protected:
+ private:
   __device__ const Exchange& exchange() const { return arguments.exchange; }
   __device__ SharedAddress image() const { return shared + Layout::images + half * Image::bytes; }
   __device__ SharedAddress ready() const { return shared + Layout::ready + 8 * half; }
-
-  /// All of this courier's stores are performed.
-  __device__ void end() const {
-    if (lane == 0) wait_copies();
-    __syncwarp();
-  }
 
   /// The consumers may write the image.
   __device__ void hand_over() const {
@@ -187,11 +180,8 @@ struct Courier {
 
   /// First row of this half in the product.
   __device__ int row_of(const Task& task) const { return task.row + half * half_rows; }
-  /// First column in C: an owner's C has its chunk alone.
   __device__ int column_of(const Task& task) const {
-    const std::int64_t begin =
-        arguments.form == Form::sum_to_owner ? task.owner * arguments.tiles.chunk_columns : 0;
-    return static_cast<int>(task.column - begin);
+    return static_cast<int>(arguments.column_in_c(task));
   }
 
   /// The image to the rows of rank `part`'s product in C.

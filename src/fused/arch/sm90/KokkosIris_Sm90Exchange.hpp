@@ -48,8 +48,7 @@ struct Exchange {
   char* partials = nullptr;                ///< [parity][distance of the consumer - 1][slot][half]
   char* sums = nullptr;                    ///< [parity][slot][half]
   char* gathered = nullptr;                ///< [distance of the rank - 1][row][pitch]
-  char* packets = nullptr;                 ///< [parity][rank][slot][half], for few rows
-  char* part_packets = nullptr;            ///< local: [tile][part of K - 1][half]
+  char* packets = nullptr;                 ///< [parity][rank][slot], for few rows
   std::int64_t slots = 0;                  ///< tiles of a chunk
   int partial_areas = 0;                   ///< distances that have an area of their own
   int image_bytes = 0;
@@ -59,7 +58,11 @@ struct Exchange {
 
   KOKKOS_FUNCTION int rank() const { return context.rank(); }
   KOKKOS_FUNCTION int size() const { return context.size(); }
-  KOKKOS_FUNCTION int peer(int step) const { return (rank() + step) % size(); }
+  /// Rank `step` places after this one; at most size().
+  KOKKOS_FUNCTION int peer(int step) const {
+    const int next = rank() + step;
+    return next < size() ? next : next - size();
+  }
 
   KOKKOS_FUNCTION std::uint64_t* flag(std::uint64_t* flags, std::uint64_t call, int from, int slot,
                                       int half) const {
@@ -75,10 +78,11 @@ struct Exchange {
     return at(sums + image(std::int64_t(call & 1), slot, half), from);
   }
 
-  /// Packets from rank `from` to rank `to`, in the memory of that one, as mapped here.
-  KOKKOS_FUNCTION char* packets_at(std::uint64_t call, int from, int to, int slot, int half,
-                                   int bytes) const {
-    return at(packets + received_half(call, from, slot, half) * bytes, to);
+  /// Packets of a tile from rank `from` to rank `to`, in the memory of that one, as mapped here.
+  /// \param bytes of a tile
+  KOKKOS_FUNCTION char* packets_at(std::uint64_t call, int from, int to, int slot,
+                                   std::int64_t bytes) const {
+    return at(packets + received_half(call, from, slot, 0) / 2 * bytes, to);
   }
 
   /// Tells rank `to` that an image of this rank is complete. The caller has waited for its copies,

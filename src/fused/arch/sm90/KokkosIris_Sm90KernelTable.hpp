@@ -23,13 +23,14 @@ template <class T, int Columns, bool Small>
 KernelEntry kernel_of(const Variant& v) {
   return {v.transposed_a ? kernel_of<T, Columns, Small, true>(v.transposed_b)
                          : kernel_of<T, Columns, Small, false>(v.transposed_b),
-          SharedLayout<Columns>::bytes};
+          SharedLayout<Columns, Small>::bytes};
 }
 
 template <class T>
 KernelEntry kernel_of(const Variant& v) {
-  if (v.small) return v.columns == 64 ? kernel_of<T, 64, true>(v) : kernel_of<T, 128, true>(v);
-  return v.columns == 128 ? kernel_of<T, 128, false>(v) : kernel_of<T, 256, false>(v);
+  if (v.columns == 64) return kernel_of<T, 64, true>(v);
+  if (v.columns == 128) return v.small ? kernel_of<T, 128, true>(v) : kernel_of<T, 128, false>(v);
+  return kernel_of<T, 256, false>(v);
 }
 
 }  // namespace KokkosIris::Impl::Sm90

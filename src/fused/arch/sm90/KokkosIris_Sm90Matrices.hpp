@@ -64,7 +64,52 @@ __device__ __forceinline__ std::uint16_t load_shared_element(SharedAddress eleme
   return value;
 }
 
-/// Barrier of the 128 threads of a warpgroup; `number` is not 0, which is the block's.
+__device__ __forceinline__ void store_shared_pair(SharedAddress to, float2 pair) {
+  __asm__ volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(pair.x), "f"(pair.y)
+                   : "memory");
+}
+__device__ __forceinline__ void store_shared_four(SharedAddress to, float4 four) {
+  __asm__ volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(four.x), "f"(four.y),
+                   "f"(four.z), "f"(four.w)
+                   : "memory");
+}
+__device__ __forceinline__ float4 load_shared_four(SharedAddress from) {
+  float4 four;
+  __asm__ volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+                   : "r"(from)
+                   : "memory");
+  return four;
+}
+
+/// The address of the same place in the shared memory of block `block` of the cluster.
+__device__ __forceinline__ SharedAddress address_in_cluster(SharedAddress own, int block) {
+  SharedAddress address;
+  __asm__ volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(own), "r"(block));
+  return address;
+}
+__device__ __forceinline__ float4 load_cluster_four(SharedAddress from) {
+  float4 four;
+  __asm__ volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+                   : "r"(from)
+                   : "memory");
+  return four;
+}
+/// The barrier of the cluster, of all its threads that have not ended: the first releases what the
+/// thread has written to shared memory, the second acquires what the others have.
+__device__ __forceinline__ void arrive_at_cluster() {
+  __asm__ volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() {
+  __asm__ volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// Barrier of both consumer warpgroups.
+__device__ __forceinline__ void sync_consumers() {
+  __asm__ volatile("bar.sync 3, 256;" ::: "memory");
+}
+/// Barrier of the 128 threads of a warpgroup; `number` is 1 or 2.
 __device__ __forceinline__ void sync_warpgroup(int number) {
   __asm__ volatile("bar.sync %0, 128;" ::"r"(number) : "memory");
 }

@@ -3,8 +3,8 @@
 
 /// \file
 /// Small messages whose data carry their own flags, so that they need no fence and no second trip
-/// (the idea of NCCL's "LL" protocol). They travel from registers to registers of the same threads
-/// of another block, on this or another device, whatever the layout of C.
+/// (the idea of NCCL's "LL" protocol). They travel from the registers of one block to those of
+/// another, on this or another device.
 
 #ifndef KOKKOSIRIS_SM90_PACKETS_HPP
 #define KOKKOSIRIS_SM90_PACKETS_HPP
@@ -20,11 +20,8 @@ struct alignas(16) Packet {
   std::uint64_t first, second;
 };
 
-inline constexpr int packet_threads = 128;  ///< of a warpgroup
-/// Bytes that a warpgroup's threads send with `words` words each.
-KOKKOS_FUNCTION constexpr int packet_bytes(int words) {
-  return words / 2 * packet_threads * int(sizeof(Packet));
-}
+/// Packets of so many elements of 16 bits.
+KOKKOS_FUNCTION constexpr int packets_of(int elements) { return elements / 4; }
 
 /// The flag of a call; never that of memory that was cleared.
 __device__ __forceinline__ std::uint32_t packet_flag(std::uint64_t call) {
@@ -53,23 +50,6 @@ __device__ __forceinline__ bool load_packet(const Packet* from, std::uint32_t fl
   return (a >> 32) == flag && (b >> 32) == flag;
 }
 
-/// Words of a thread that are sent and received together: as many as there are registers for beside
-/// the sums, because each group that is waited for takes a trip to the memory.
-template <int Words>
-inline constexpr int packet_group = Words < 32 ? Words : 32;
-
-/// Sends words to the same thread of another warpgroup; `begin` is the number of the first one.
-template <int Group>
-__device__ __forceinline__ void send_packets(char* to, int begin,
-                                             const std::uint32_t (&words)[Group],
-                                             std::uint32_t flag, int thread) {
-  Packet* const packets = reinterpret_cast<Packet*>(to) + thread;
-#pragma unroll
-  for (int i = 0; i < Group; i += 2) {
-    store_packet(packets + (begin + i) / 2 * packet_threads, words[i], words[i + 1], flag);
-  }
-}
-
 /// Lane 0 of a warp that waits looks whether to give up. Not inlined: it is rare, and the compiler
 /// must see no divergence near products.
 __device__ __noinline__ inline bool gives_up(const DeviceWaitSettings& settings, WaitSite site,
@@ -80,26 +60,32 @@ __device__ __noinline__ inline bool gives_up(const DeviceWaitSettings& settings,
   return look != DeviceLook::go_on;
 }
 
-/// Waits for words of this thread. All lanes of a warp wait for each other.
-/// \param start when the wait for this message began (gpu_ticks)
+/// Waits for packets. All lanes of a warp call, and wait for each other.
+/// \tparam Stride packets between those of one message, of which words[] receives one after the
+///         other
+/// \param from first packets of this lane's messages, null for those that it does without
+/// \param start when the wait began (gpu_ticks)
 /// \return false if the wait was given up
-template <int Group>
+template <int Stride, int Messages, int Words>
 __device__ __forceinline__ bool receive_packets(const DeviceContext& context, WaitSite site,
-                                                const char* from, int begin,
-                                                std::uint32_t (&words)[Group], std::uint32_t flag,
-                                                int thread, std::uint64_t start) {
+                                                const Packet* const (&from)[Messages],
+                                                std::uint32_t (&words)[Words], std::uint32_t flag,
+                                                std::uint64_t start) {
+  constexpr int packets = Words / Messages / 2;
   constexpr unsigned all_lanes = 0xffffffffu, polls_per_look = 1024;
-  const Packet* const packets = reinterpret_cast<const Packet*>(from) + thread;
+#pragma unroll 1
   for (unsigned polls = 1;; ++polls) {
     bool all = true;
 #pragma unroll
-    for (int i = 0; i < Group; i += 2) {
-      const Packet* const packet = packets + (begin + i) / 2 * packet_threads;
-      all = load_packet(packet, flag, words[i], words[i + 1]) && all;
+    for (int i = 0; i < Messages * packets; ++i) {
+      const Packet* const message = from[i / packets];
+      if (message == nullptr) continue;
+      all =
+          load_packet(message + i % packets * Stride, flag, words[2 * i], words[2 * i + 1]) && all;
     }
     if (__all_sync(all_lanes, all)) return true;
     if (polls % polls_per_look != 0) continue;
-    const bool stop = thread % 32 == 0 && gives_up(context.state().control->wait, site, start);
+    const bool stop = threadIdx.x % 32 == 0 && gives_up(context.state().control->wait, site, start);
     if (__any_sync(all_lanes, stop)) return false;
   }
 }

@@ -17,14 +17,15 @@ namespace KokkosIris::Impl::Sm90 {
 /// thread.
 ///
 /// \tparam TransposedA rows of A's stage run along M, else along K; for B along N
-template <int Columns, bool TransposedA, bool TransposedB>
+template <int Columns, bool TransposedA, bool TransposedB, bool Small>
 struct Producer {
-  using Layout = SharedLayout<Columns>;
+  using Layout = SharedLayout<Columns, Small>;
 
   const Arguments& arguments;
   SharedAddress shared;
   std::uint64_t call;
-  RingPosition<Layout::stages> position{1};  ///< all stages are empty at first
+  RingShape ring = Layout::ring(arguments.small_ring);
+  RingPosition position{1};  ///< all stages are empty at first
   bool given_up = false;
 
   __device__ void run() {
@@ -77,8 +78,8 @@ struct Producer {
   __device__ __forceinline__ void load_stage(const Tile& tile, const CUtensorMap* map_a, int part,
                                              int shard, int k) {
     const SharedAddress full = shared + Layout::full + 8 * position.stage;
-    const SharedAddress a = shared + position.stage * Layout::stage_bytes;
-    const SharedAddress b = a + Layout::a_bytes;
+    const SharedAddress a = shared + position.stage * ring.stage_bytes;
+    const SharedAddress b = a + ring.a_bytes;
     barrier_wait(shared + Layout::empty + 8 * position.stage, position.parity);
     barrier_arrive_expect(full, tile.bytes);
     if constexpr (TransposedA) {
@@ -95,7 +96,7 @@ struct Producer {
     } else {
       load_box(b, &arguments.b, full, k, tile.column, shard);
     }
-    position.advance();
+    position.advance(ring.stages);
   }
 };
 

@@ -2,35 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Consumers and couriers for products of few rows, where latency counts: K may be divided among
-/// blocks, and everything that blocks exchange travels in packets between the consumers' registers.
+/// Consumers for products of few rows, where latency counts: K may be divided among blocks, what
+/// ranks exchange travels in packets between registers, and results go from there to C.
 
 #ifndef KOKKOSIRIS_SM90_SMALL_TILES_HPP
 #define KOKKOSIRIS_SM90_SMALL_TILES_HPP
 
 #include <cstdint>
-#include <fused/arch/sm90/KokkosIris_Sm90Consumer.hpp>
-#include <fused/arch/sm90/KokkosIris_Sm90Courier.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Packets.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Products.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Units.hpp>
 
 namespace KokkosIris::Impl::Sm90 {
 
-/// One of the two consumer warpgroups; all its threads call. The block of part 0 of K adds the
-/// sums of the other parts, in float; then ranks exchange elements, rounded:
+/// Both consumer warpgroups; all their threads call. A thread belongs to a half of the tile while
+/// it multiplies; then the sums lie in shared memory and its work is units of them, of any half.
+///
+/// The blocks of all parts of K of a tile are a cluster. Each adds the sums of all, which it reads
+/// in their shared memory, for its share of the units. Then ranks exchange elements, rounded:
 /// - sum_to_owner: foreign tiles go to their owner, who adds them to its own sums;
 /// - sum_to_all: every tile goes to all, and all add the same in rank order;
 /// - send_to_all: every tile goes to all, who store it.
 ///
-/// Blocks that wait for others come later in the order of tasks than those they wait for. Packets
-/// for other ranks exist for even and odd calls, as images do (Exchange).
+/// Tiles that wait for other ranks come
+/// later in the order of tasks than those that these wait for. Packets for other ranks exist for
+/// even and odd calls, as images do (Exchange).
 template <class T, int Columns, bool TransposedA, bool TransposedB>
-struct SmallTileConsumer : Consumer<T, Columns, TransposedA, TransposedB> {
-  using Base = Consumer<T, Columns, TransposedA, TransposedB>;
+struct SmallTileConsumer : Products<T, Columns, TransposedA, TransposedB, true> {
+  using Base = Products<T, Columns, TransposedA, TransposedB, true>;
   using Base::arguments;
   using Base::half;
-  using Base::thread;
-  static constexpr int sum_words = Columns / 2;   ///< of a thread, in float
-  static constexpr int pair_words = Columns / 4;  ///< the same, rounded
+  using Base::shared;
+  using Units = TileUnits<Columns>;
+  static constexpr int unit_words = unit_columns / 2;  ///< rounded
+  static constexpr int together = 4;                   ///< units that are waited for at once
 
   std::uint64_t call;
   bool given_up = false;
@@ -42,209 +47,303 @@ struct SmallTileConsumer : Consumer<T, Columns, TransposedA, TransposedB> {
   __device__ void run() {
     TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);
     for (Task task; walk.next(task);) {
-      const int blocks = arguments.blocks_of(task.part).count();
-      if (!arguments.has_rows(task, half)) {
-        this->pass_stages(blocks);
-        continue;
+      multiply_tile(task);
+      const bool shared_tile = arguments.tiles.parts > 1;
+      if (shared_tile) {
+        arrive_at_cluster();
+        wait_for_cluster();
+      } else {
+        sync_consumers();
       }
-      float sums[sum_words];
-      multiply_tile(sums, blocks);
-      if (task.part > 0) {
-        send_part(sums, task);
-        continue;
-      }
-      for (int part = 1; part < arguments.tiles.parts; ++part) add_part(sums, task, part);
-      this->add_bias(sums, task);
-      finish(sums, task);
+      const Units units(arguments, task);
+      add_up(units, task);
+      // Other blocks may still be reading.
+      if (shared_tile) arrive_at_cluster();
+      finish(units, task);
+      if (shared_tile) wait_for_cluster();
+      sync_consumers();
     }
   }
 
  private:
-  /// Words that travel together: of parts of K, and rounded.
-  static constexpr int sum_group = packet_group<sum_words>;
-  static constexpr int pair_group = packet_group<pair_words>;
-  using SumGroup = std::uint32_t[sum_group];
-  using PairGroup = std::uint32_t[pair_group];
-
   __device__ const Exchange& exchange() const { return arguments.exchange; }
   __device__ std::uint32_t flag() const { return packet_flag(call); }
+  __device__ SharedAddress sums_at(int area, int row, int column) const {
+    return shared + area + 4 * (row * Units::pitch + column);
+  }
 
-  /// The products get registers of their own. If what other code writes, after waits that threads
-  /// may leave at different times, could flow into them, the compiler would make each product wait
-  /// for the one before (ptxas C7514, C7520); it cannot see through the moves.
-  __device__ __forceinline__ void multiply_tile(float (&sums)[sum_words], int blocks) {
-    float products[sum_words];
+  /// If the rows fit in one half, each warpgroup takes every other stage, else half of the rows.
+  __device__ bool divides_k() const { return this->ring.second_sums != 0; }
+
+  __device__ __forceinline__ void multiply_tile(const Task& task) {
+    const int blocks = arguments.blocks_of(task.part).count();
+    float sums[Columns / 2];
+    if (divides_k()) {
 #pragma unroll
-    for (int i = 0; i < sum_words; ++i) products[i] = 0.0f;
-    this->accumulate(products, blocks);
+      for (int i = 0; i < Columns / 2; ++i) sums[i] = 0.0f;
+      RingPosition first = this->position;
+      if (half == 1) first.advance(this->ring.stages);
+      this->template accumulate<2>(sums, first, 0, (blocks + 1 - half) / 2);
+      sync_consumers();  // the sums may lie where stages were
+      write_sums(sums, task, 0, half == 0 ? this->ring.sums : this->ring.second_sums);
+    } else if (arguments.has_rows(task, half)) {
+      this->template accumulate<1>(sums, this->position, half, blocks);
+      sync_consumers();
+      write_sums(sums, task, half, this->ring.sums);
+    } else {
+      this->pass_stages(blocks);
+      sync_consumers();
+    }
+    this->position.advance(blocks, this->ring.stages);
+  }
+  __device__ __forceinline__ void write_sums(const float (&sums)[Columns / 2], const Task& task,
+                                             int row_half, int area) {
+    const int upper = row_half * half_rows + this->upper_row_in_half();
 #pragma unroll
-    for (int i = 0; i < sum_words; ++i) {
-      __asm__ volatile("mov.b32 %0, %1;" : "=f"(sums[i]) : "f"(products[i]));
+    for (int lower = 0; lower < 2; ++lower) {
+      const int row = upper + 8 * lower;
+      if (task.row + row >= arguments.rows) break;
+      const SharedAddress line = sums_at(area, row, this->column_in_group());
+#pragma unroll
+      for (int j = 0; j < Columns / 8; ++j) {
+        store_shared_pair(line + 32 * j,
+                          make_float2(sums[4 * j + 2 * lower], sums[4 * j + 2 * lower + 1]));
+      }
     }
   }
 
-  __device__ void send_part(const float (&sums)[sum_words], const Task& task) const {
-    char* const to = part_packets(task, task.part);
+  /// A unit's sums, in shared memory.
+  __device__ __forceinline__ void read(float (&sums)[unit_columns], const Unit& unit) const {
+    const SharedAddress from = sums_at(this->ring.sums, unit.row, unit.column);
 #pragma unroll
-    for (int begin = 0; begin < sum_words; begin += sum_group) {
-      SumGroup words;
-#pragma unroll
-      for (int i = 0; i < sum_group; ++i) words[i] = __float_as_uint(sums[begin + i]);
-      send_packets(to, begin, words, flag(), thread);
+    for (int i = 0; i < unit_columns; i += 4) {
+      const float4 four = load_shared_four(from + 4 * i);
+      sums[i] = four.x, sums[i + 1] = four.y, sums[i + 2] = four.z, sums[i + 3] = four.w;
     }
   }
-  __device__ void add_part(float (&sums)[sum_words], const Task& task, int part) {
-    const char* const from = part_packets(task, part);
+  __device__ __forceinline__ void write(const float (&sums)[unit_columns], const Unit& unit) const {
+    const SharedAddress to = sums_at(this->ring.sums, unit.row, unit.column);
+#pragma unroll
+    for (int i = 0; i < unit_columns; i += 4) {
+      store_shared_four(to + 4 * i, make_float4(sums[i], sums[i + 1], sums[i + 2], sums[i + 3]));
+    }
+  }
+  /// The sums over all of K: what both warpgroups of all blocks of the cluster have, in one order.
+  __device__ __forceinline__ void add_parts(float (&sums)[unit_columns], const Unit& unit) const {
+    const SharedAddress first = sums_at(this->ring.sums, unit.row, unit.column);
+    const int second = divides_k() ? this->ring.second_sums - this->ring.sums : 0;
+#pragma unroll
+    for (int i = 0; i < unit_columns; ++i) sums[i] = 0.0f;
+#pragma unroll 2
+    for (int part = 0; part < arguments.tiles.parts; ++part) {
+      const SharedAddress from = address_in_cluster(first, part);
+      add_from(sums, from);
+      if (second != 0) add_from(sums, from + second);
+    }
+  }
+  __device__ __forceinline__ static void add_from(float (&sums)[unit_columns], SharedAddress from) {
+#pragma unroll
+    for (int i = 0; i < unit_columns; i += 4) {
+      const float4 four = load_cluster_four(from + 4 * i);
+      sums[i] += four.x, sums[i + 1] += four.y, sums[i + 2] += four.z, sums[i + 3] += four.w;
+    }
+  }
+
+  /// Completes the sums of this block's share, and sends them to the ranks that need them.
+  __device__ void add_up(const Units& units, const Task& task) {
+    const Form form = arguments.form;
+#pragma unroll 1
+    for (int number = consumer_thread(); units.reach(number); number += consumer_threads) {
+      Unit unit;
+      if (!units.find_in_share(number, unit)) continue;
+      float sums[unit_columns];
+      add_parts(sums, unit);
+      add_bias(sums, unit, task);
+      // Other blocks read other shares only.
+      write(sums, unit);
+      if (form == Form::product) continue;
+      std::uint32_t words[unit_words];
+      round(words, sums);
+      if (form == Form::sum_to_owner) {
+        if (arguments.is_foreign(task)) send(words, unit, task, task.owner);
+        continue;
+      }
+      for (int step = 1; step < exchange().size(); ++step) {
+        send(words, unit, task, exchange().peer(step));
+      }
+    }
+  }
+  /// What becomes of the share: to C, with what the other ranks have for it.
+  __device__ void finish(const Units& units, const Task& task) {
+    const Form form = arguments.form;
+    const bool foreign = arguments.is_foreign(task);
+    if (form == Form::product || form == Form::send_to_all) {
+      store(units, consumer_thread(), units.count, task, exchange().rank());
+    }
+    if (form == Form::product || foreign) return;
     const std::uint64_t start = gpu_ticks();
-#pragma unroll
-    for (int begin = 0; begin < sum_words; begin += sum_group) {
-      SumGroup words;
-      receive(words, from, begin, {WaitPhase::operand_packed, -1}, start);
-#pragma unroll
-      for (int i = 0; i < sum_group; ++i) sums[begin + i] += __uint_as_float(words[i]);
+#pragma unroll 1
+    for (int first = consumer_thread(); units.reach(first); first += together * consumer_threads) {
+      if (form == Form::send_to_all) {
+        take(units, first, task, start);
+      } else {
+        add_ranks(units, first, task, start);
+        store(units, first, together, task, exchange().rank());
+      }
     }
   }
-  /// Between blocks of this rank, of one half of a tile and a part of K other than 0.
-  __device__ char* part_packets(const Task& task, int part) const {
-    const std::int64_t tile =
-        std::int64_t(task.owner % arguments.tiles.chunks) * arguments.tiles.slots() + task.slot;
-    const std::int64_t number = (tile * (arguments.tiles.parts - 1) + part - 1) * halves + half;
-    return exchange().part_packets + number * packet_bytes(sum_words);
+  __device__ __forceinline__ void add_bias(float (&sums)[unit_columns], const Unit& unit,
+                                           const Task& task) const {
+    if (arguments.bias_axis == BiasAxis::none) return;
+    const bool by_rows = arguments.bias_axis == BiasAxis::rows;
+#pragma unroll
+    for (int e = 0; e < unit_columns; ++e) {
+      const std::int64_t column = task.column + unit.column + e;
+      if (by_rows || column < arguments.tiles.columns) {
+        sums[e] += this->bias_at(by_rows ? task.row + unit.row : column);
+      }
+    }
   }
-  /// Between ranks, of one half of a tile.
-  __device__ char* packets(const Task& task, int from, int to) const {
-    return exchange().packets_at(call, from, to, task.slot, half, packet_bytes(pair_words));
+  __device__ __forceinline__ static void round(std::uint32_t (&words)[unit_words],
+                                               const float (&sums)[unit_columns]) {
+#pragma unroll
+    for (int i = 0; i < unit_words; ++i) words[i] = pack<T>(sums[2 * i], sums[2 * i + 1]);
   }
-
-  template <int Group>
-  __device__ __forceinline__ void receive(std::uint32_t (&words)[Group], const char* from,
-                                          int begin, WaitSite site, std::uint64_t start) {
+  __device__ __forceinline__ void send(const std::uint32_t (&words)[unit_words], const Unit& unit,
+                                       const Task& task, int to) const {
     if (given_up) return;
-    given_up =
-        !receive_packets(exchange().context, site, from, begin, words, flag(), thread, start);
-  }
-
-  /// What becomes of a tile whose sums over K are complete.
-  __device__ void finish(float (&sums)[sum_words], const Task& task) {
-    if (arguments.form == Form::sum_to_owner) {
-      if (arguments.is_foreign(task)) return send(sums, task, task.owner);
-      add_others(sums, task);
-    } else if (arguments.form != Form::product) {
-      for (int step = 1; step < exchange().size(); ++step) send(sums, task, exchange().peer(step));
-    }
-    if (arguments.form == Form::sum_to_all) add_in_rank_order(sums, task);
-    emit(sums);
-    if (arguments.form != Form::send_to_all) return;
-    for (int step = 1; step < exchange().size(); ++step) {
-      take(sums, task, exchange().peer(step));
-      emit(sums);
+    Packet* const there = packet(task, unit, exchange().rank(), to);
+#pragma unroll
+    for (int p = 0; p < unit_words / 2; ++p) {
+      store_packet(there + p * Units::most, words[2 * p], words[2 * p + 1], flag());
     }
   }
 
-  /// Rounded, to another rank.
-  __device__ void send(const float (&sums)[sum_words], const Task& task, int to) const {
-    if (given_up) return;
-    char* const there = packets(task, exchange().rank(), to);
-#pragma unroll
-    for (int begin = 0; begin < pair_words; begin += pair_group) {
-      PairGroup words;
-      round(words, sums, begin);
-      send_packets(there, begin, words, flag(), thread);
-    }
-  }
-  /// sums += those of all other ranks.
-  __device__ void add_others(float (&sums)[sum_words], const Task& task) {
-    const std::uint64_t start = gpu_ticks();
+  /// The other ranks' elements of some units to C.
+  __device__ void take(const Units& units, int first, const Task& task, std::uint64_t start) {
     for (int step = 1; step < exchange().size(); ++step) {
-      for_received(task, exchange().peer(step), start,
-                   [&](int at, std::uint32_t word) { add(sums, at, word); });
+      const int from = exchange().peer(step);
+      std::uint32_t words[together * unit_words];
+      receive_elements(words, units, first, task, from, start);
+      for_units<together>(units, first, [&](int b, const Unit& unit) {
+        float sums[unit_columns];
+        unpack_unit(sums, words, b);
+        write(sums, unit);
+      });
+      store(units, first, together, task, from);
     }
   }
-  /// sums = the sum of all ranks' rounded ones: the same bits on every rank.
-  __device__ void add_in_rank_order(float (&sums)[sum_words], const Task& task) {
-    const std::uint64_t start = gpu_ticks();
+  /// Adds the other ranks' elements of some units: to the sums of their owner, or all ranks'
+  /// rounded ones in the order of ranks, so that all have the same bits.
+  __device__ void add_ranks(const Units& units, int first, const Task& task, std::uint64_t start) {
+    const bool in_order = arguments.form == Form::sum_to_all;
+    float sums[together][unit_columns];
 #pragma unroll
-    for (int begin = 0; begin < pair_words; begin += pair_group) {
-      PairGroup own;
-      round(own, sums, begin);
-#pragma unroll
-      for (int i = 0; i < 2 * pair_group; ++i) sums[2 * begin + i] = 0.0f;
-      for (int from = 0; from < exchange().size(); ++from) {
-        PairGroup words;
-#pragma unroll
-        for (int i = 0; i < pair_group; ++i) words[i] = own[i];
-        if (from != exchange().rank()) {
-          receive(words, packets(task, from, exchange().rank()), begin,
-                  {WaitPhase::peer_partial, from}, start);
+    for (int i = 0; i < together * unit_columns; ++i) {
+      sums[i / unit_columns][i % unit_columns] = 0.0f;
+    }
+#pragma unroll 1
+    for (int step = 0; step < exchange().size(); ++step) {
+      const int from = in_order ? step : exchange().peer(step);
+      std::uint32_t words[together * unit_words];
+      const bool own = from == exchange().rank();
+      if (!own) receive_elements(words, units, first, task, from, start);
+      for_units<together>(units, first, [&](int b, const Unit& unit) {
+        float theirs[unit_columns];
+        if (own) {
+          read(theirs, unit);
+          std::uint32_t rounded[unit_words];
+          round(rounded, theirs);
+          if (in_order) unpack_unit(theirs, rounded, 0);
+        } else {
+          unpack_unit(theirs, words, b);
         }
 #pragma unroll
-        for (int i = 0; i < pair_group; ++i) add(sums, 2 * (begin + i), words[i]);
-      }
+        for (int e = 0; e < unit_columns; ++e) sums[b][e] += theirs[e];
+      });
+    }
+    for_units<together>(units, first, [&](int b, const Unit& unit) { write(sums[b], unit); });
+  }
+  template <int Words>
+  __device__ __forceinline__ static void unpack_unit(float (&sums)[unit_columns],
+                                                     const std::uint32_t (&words)[Words], int b) {
+#pragma unroll
+    for (int i = 0; i < unit_words; ++i) {
+      const float2 pair = unpack<T>(words[b * unit_words + i]);
+      sums[2 * i] = pair.x, sums[2 * i + 1] = pair.y;
     }
   }
-  /// sums = another rank's.
-  __device__ void take(float (&sums)[sum_words], const Task& task, int from) {
-    for_received(task, from, gpu_ticks(), [&](int at, std::uint32_t word) {
-      const float2 pair = unpack<T>(word);
-      sums[at] = pair.x;
-      sums[at + 1] = pair.y;
-    });
+  __device__ __forceinline__ void receive_elements(std::uint32_t (&words)[together * unit_words],
+                                                   const Units& units, int first, const Task& task,
+                                                   int from, std::uint64_t start) {
+    const Packet* packets[together];
+#pragma unroll
+    for (int b = 0; b < together; ++b) {
+      Unit unit;
+      packets[b] = units.find_in_share(first + b * consumer_threads, unit)
+                       ? packet(task, unit, from, exchange().rank())
+                       : nullptr;
+    }
+    receive<Units::most>(words, packets, {WaitPhase::peer_partial, from}, start);
   }
-  /// Calls body(at, word) for each rounded word of another rank, which holds the sums at and at
-  /// + 1.
-  template <class Body>
-  __device__ __forceinline__ void for_received(const Task& task, int from, std::uint64_t start,
-                                               const Body& body) {
-    const char* const here = packets(task, from, exchange().rank());
+  template <int Stride, int Words, int Count>
+  __device__ __forceinline__ void receive(std::uint32_t (&words)[Words],
+                                          const Packet* const (&from)[Count], WaitSite site,
+                                          std::uint64_t start) {
+    if (given_up) return;
+    given_up = !receive_packets<Stride>(exchange().context, site, from, words, flag(), start);
+  }
+
+  /// Calls body(b, unit) for those of `Count` units of this thread, from `first`, that exist.
+  template <int Count, class Body>
+  __device__ __forceinline__ static void for_units(const Units& units, int first,
+                                                   const Body& body) {
 #pragma unroll
-    for (int begin = 0; begin < pair_words; begin += pair_group) {
-      PairGroup words;
-      receive(words, here, begin, {WaitPhase::peer_partial, from}, start);
-#pragma unroll
-      for (int i = 0; i < pair_group; ++i) body(2 * (begin + i), words[i]);
+    for (int b = 0; b < Count; ++b) {
+      Unit unit;
+      if (units.find_in_share(first + b * consumer_threads, unit)) body(b, unit);
     }
   }
 
-  __device__ __forceinline__ static void round(PairGroup& words, const float (&sums)[sum_words],
-                                               int begin) {
+  /// First packet of a unit's elements from rank to rank, in the memory of the receiver; those
+  /// after it are Units::most apart.
+  __device__ Packet* packet(const Task& task, const Unit& unit, int from, int to) const {
+    constexpr std::int64_t tile_bytes = Units::most * unit_words / 2 * sizeof(Packet);
+    char* const tile = exchange().packets_at(call, from, to, task.slot, tile_bytes);
+    return reinterpret_cast<Packet*>(tile) + Units::number(unit);
+  }
+
+  /// `count` units of this thread, from `first`, rounded to the rows of rank `part`'s product in C.
+  __device__ void store(const Units& units, int first, int count, const Task& task,
+                        int part) const {
+#pragma unroll 1
+    for (int b = 0; b < count && units.reach(first + b * consumer_threads); ++b) {
+      Unit unit;
+      if (!units.find_in_share(first + b * consumer_threads, unit)) continue;
+      float sums[unit_columns];
+      read(sums, unit);
+      std::uint32_t words[unit_words];
+      round(words, sums);
+      store(words, unit, task, part);
+    }
+  }
+  /// Rounded, to the rows of rank `part`'s product in C.
+  __device__ __forceinline__ void store(const std::uint32_t (&words)[unit_words], const Unit& unit,
+                                        const Task& task, int part) const {
+    const MatrixRef<std::uint16_t>& c = arguments.c_elements;
+    const std::int64_t column = arguments.column_in_c(task) + unit.column;
+    const int z = arguments.form == Form::send_to_all ? part : 0;
+    std::uint16_t* const to = c.at(std::int64_t(z) * arguments.rows + task.row + unit.row, column);
+    const std::int64_t left = c.cols - column;
+    if (left >= unit_columns && c.col_stride == 1 &&
+        reinterpret_cast<std::uintptr_t>(to) % sizeof(uint4) == 0) {
+      *reinterpret_cast<uint4*>(to) = {words[0], words[1], words[2], words[3]};
+      return;
+    }
 #pragma unroll
-    for (int i = 0; i < pair_group; ++i) {
-      words[i] = pack<T>(sums[2 * (begin + i)], sums[2 * (begin + i) + 1]);
+    for (int e = 0; e < unit_columns; ++e) {
+      if (e < left) to[e * c.col_stride] = static_cast<std::uint16_t>(words[e / 2] >> (e % 2 * 16));
     }
-  }
-  __device__ __forceinline__ static void add(float (&sums)[sum_words], int at, std::uint32_t word) {
-    const float2 pair = unpack<T>(word);
-    sums[at] += pair.x;
-    sums[at + 1] += pair.y;
-  }
-  /// To the courier.
-  __device__ void emit(const float (&sums)[sum_words]) {
-    this->ready.wait();
-    this->write_image(sums);
-  }
-};
-
-/// The courier that goes with it: images to C.
-template <int Columns>
-struct SmallTileCourier : Courier<Columns> {
-  using Base = Courier<Columns>;
-  using Base::arguments;
-
-  __device__ void run() {
-    const Exchange& exchange = arguments.exchange;
-    TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);
-    for (Task task; walk.next(task);) {
-      if (!arguments.has_rows(task, this->half) || task.part > 0) continue;
-      if (arguments.is_foreign(task)) continue;
-      const int images = arguments.form == Form::send_to_all ? exchange.size() : 1;
-      for (int step = 0; step < images; ++step) {
-        this->hand_over();
-        this->filled.wait();
-        this->store(task, exchange.peer(step), arguments.c_column_major);
-        this->end_fetch();
-      }
-    }
-    this->end();
   }
 };
 

@@ -69,8 +69,7 @@ struct TileMap {
 /// The tasks of one block of a grid, in the order in which all its warps go through them. Ranks
 /// begin with different peers' chunks, and with what others wait for.
 ///
-/// - One chunk: slots block, block + blocks, ... Of parts of K, the last comes first and part 0,
-///   whose block adds them all, last.
+/// - One chunk: slots block, block + blocks, ...; parts of K are neighbours.
 /// - Chunks of owners: the same through all foreign chunks, then through the own one: what the
 ///   others add has had half of the call's time to come.
 /// - `alternates` (sum_to_all with many tiles): for each of its slots the block computes the tiles
@@ -101,11 +100,11 @@ class TileWalk {
   KOKKOS_FUNCTION bool advance(Task& task) {
     const int number = m_block + m_position++ * m_blocks;
     if (number >= m_tiles.tasks()) return false;
-    const int slots = m_tiles.slots(), place = number / slots, step = place % m_tiles.chunks;
+    const int tile = number / m_tiles.parts, slots = m_tiles.slots(), step = tile / slots;
     // Without chunks every tile is this rank's; else its own chunk is the last one.
-    task = m_tiles.place(number - place * slots,
+    task = m_tiles.place(tile - step * slots,
                          m_tiles.chunks == 1 ? m_rank : (m_rank + 1 + step) % m_tiles.chunks);
-    task.part = m_tiles.parts - 1 - place / m_tiles.chunks;
+    task.part = number - tile * m_tiles.parts;
     return true;
   }
   KOKKOS_FUNCTION bool alternate(Task& task) {
