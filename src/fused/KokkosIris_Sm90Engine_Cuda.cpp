@@ -90,6 +90,11 @@ class CallMaps {
     m_variant.transposed_a = map->column_major;
     m_arguments.a = encode(*map, map->column_major ? Sm90::block_k : m_arguments.box_rows);
     m_shard.row_stride = map->column_major ? m_shard.row_stride : map->pitch;
+    if (m_arguments.exchange.piece_rows > 0) {
+      m_arguments.shard = m_shard.data;
+      m_arguments.shard_pitch = m_shard.row_stride / 8;
+      m_arguments.shard_vectors = static_cast<int>(m_workspace.shard_k / 8);
+    }
     if (m_variant.small) shape_ring();
     if (!gathers) return;
     const std::int64_t rows = a.rows, pitch = m_workspace.pitch;

@@ -75,7 +75,8 @@ void ShardCopies::send_chunk(const MatrixRef<const std::uint16_t>& shard, int ch
   // There, this rank is the other way round.
   const int distance = m_exchange.size() - step;
   char* const there = at_peer(
-      m_exchange, m_exchange.gathered + ((distance - 1) * m_rows + row) * m_pitch * 2, peer);
+      m_exchange,
+      m_exchange.gathered + (distance - 1) * m_exchange.gathered_bytes + row * m_pitch * 2, peer);
   if (pitch == width && there_pitch == width) {
     m_gpu.copy(there, shard.at(row, 0), width * static_cast<std::size_t>(rows), stream_of(step));
   } else {

@@ -26,6 +26,9 @@ constexpr double memory_gb_s = 4000.0;  ///< of all blocks
 /// Messages in packets are twice as long.
 constexpr std::int64_t most_packet_bytes = std::int64_t(2) << 20;
 constexpr std::int64_t most_small_rows = 512;
+/// Shards that blocks send themselves: copy engines take 10 us to begin.
+constexpr std::int64_t most_pushed_bytes = std::int64_t(2) << 20;
+constexpr std::int64_t pushed_piece_bytes = 8192;
 
 bool exchanges(const FusedProblem& p) {
   return p.ranks > 1 && p.operation != FusedOperation::all_gather_matmul;
@@ -155,11 +158,19 @@ void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
     const std::int64_t tiles = std::clamp<std::int64_t>(p.m() / 512, 1, 8);
     e.chunk_rows = static_cast<int>(tiles * tile_rows);
     e.chunks = static_cast<int>(ceil_div(p.m(), e.chunk_rows));
+    e.rows = static_cast<int>(p.m());
+    e.gathered_bytes = p.m() * w.pitch * 2;
+    // Blocks send whole vectors.
+    const bool is_small = (p.ranks - 1) * e.gathered_bytes <= most_pushed_bytes;
+    if (is_small && w.pitch == w.shard_k) {
+      e.piece_rows = static_cast<int>(
+          std::clamp<std::int64_t>(pushed_piece_bytes / (2 * w.pitch), 1, e.chunk_rows));
+    }
   }
 }
 
 /// Lays out the block for an exchange whose sizes are set.
-BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
+BlockLayout lay_out(const Sm90Workspace& w) {
   std::size_t at = 0;
   const auto add = [&at](std::int64_t bytes) {
     constexpr std::size_t alignment = 256;
@@ -186,7 +197,7 @@ BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
   layout.cleared_end = at;
   layout.partials = add(by_images ? half_tiles * e.partial_areas * e.image_bytes : 0);
   layout.sums = add(has_sums ? half_tiles * e.image_bytes : 0);
-  layout.gathered = add(gathers ? (ranks - 1) * p.m() * w.pitch * 2 : 0);
+  layout.gathered = add(gathers ? (ranks - 1) * e.gathered_bytes : 0);
   layout.end = at;
   return layout;
 }
@@ -307,11 +318,12 @@ void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& contex
   Exchange& exchange = arguments.exchange;
   exchange.context = context.device();
   size_exchange(p, *w);
-  const BlockLayout layout = lay_out(p, *w);
+  const BlockLayout layout = lay_out(*w);
   auto block = context.template empty<char*>("KokkosIris::workspace", layout.end);
   place_exchange(block.data(), layout, gathers, exchange);
   const Gpu gpu(gpu_device(exec), context.rank());
-  const bool shared = gathers && shares_device(context.runtime(), gpu);
+  const bool copies = gathers && exchange.piece_rows == 0;
+  const bool shared = copies && shares_device(context.runtime(), gpu);
   std::string fault;
   ErrorCode code = ErrorCode::out_of_memory;
   try {
@@ -321,7 +333,7 @@ void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& contex
         std::make_shared<Kokkos::View<char*, GpuMemorySpace>>(allocate_words(exec, exchange));
     fill(exec, block.data(), layout.cleared_end, ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
-    if (gathers) {
+    if (copies) {
       w->copies = std::make_unique<ShardCopies>(gpu, exchange, p.m(), w->shard_k, w->pitch, shared);
     }
   } catch (const Error& error) {

@@ -50,6 +50,11 @@ struct Arguments {
   bool c_has_map = false;
   bool c_column_major = false;  ///< how images of this rank lie
 
+  /// This rank's shard of A, if blocks send it: rows of so many times 16 bytes, so many apart.
+  const std::uint16_t* shard = nullptr;
+  std::int64_t shard_pitch = 0;
+  int shard_vectors = 0;
+
   const std::uint16_t* bias = nullptr;
   std::int64_t bias_stride = 0;
   BiasAxis bias_axis = BiasAxis::none;

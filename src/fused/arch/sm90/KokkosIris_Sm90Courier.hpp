@@ -201,8 +201,9 @@ struct Courier {
     }
   }
 
-  /// Element by element, for any strides of C and any way that the image lies. Neighbouring lanes
-  /// take neighbouring elements of C where it has such.
+  /// Element by element, for any strides of C and any way that the image lies; two at once where
+  /// they are neighbours in both and aligned in C. Neighbouring lanes take neighbouring elements of
+  /// C where it has such.
   __device__ void store_elements(const Task& task, int part, bool column_major) const {
     const MatrixRef<std::uint16_t>& c = arguments.c_elements;
     const int rows = min(half_rows, arguments.rows - row_of(task));
@@ -210,12 +211,25 @@ struct Courier {
     const int columns = left < Columns ? static_cast<int>(left) : Columns;
     if (rows <= 0) return;
     const bool along_rows = c.col_stride <= c.row_stride;
-    const int inner = along_rows ? columns : rows;
-    for (int i = lane; i < rows * columns; i += 32) {
-      const int row = along_rows ? i / inner : i % inner;
-      const int column = along_rows ? i % inner : i / inner;
-      *c.at(std::int64_t(part) * arguments.rows + row_of(task) + row, column_of(task) + column) =
-          load_shared_element(image() + Image::offset(column_major, row, column));
+    const int inner = along_rows ? columns : rows, outer = along_rows ? rows : columns;
+    const std::int64_t step = along_rows ? c.col_stride : c.row_stride;
+    const std::int64_t pitch = along_rows ? c.row_stride : c.col_stride;
+    std::uint16_t* const first =
+        c.at(std::int64_t(part) * arguments.rows + row_of(task), column_of(task));
+    const bool pairs = step == 1 && pitch % 2 == 0 && column_major != along_rows &&
+                       reinterpret_cast<std::uintptr_t>(first) % 4 == 0;
+    const int width = pairs ? 2 : 1, in_line = (inner + width - 1) / width;
+#pragma unroll 4
+    for (int i = lane; i < outer * in_line; i += 32) {
+      const int line = i / in_line, at = (i - line * in_line) * width;
+      const SharedAddress from =
+          image() + Image::offset(column_major, along_rows ? line : at, along_rows ? at : line);
+      std::uint16_t* const to = first + line * pitch + at * step;
+      if (pairs && at + 1 < inner) {
+        *reinterpret_cast<std::uint32_t*>(to) = load_shared(from);
+      } else {
+        *to = load_shared_element(from);
+      }
     }
   }
 };

@@ -36,7 +36,8 @@ struct LocalWords {
 /// overwritten now.
 ///
 /// all_gather_matmul has its own: `gathered` holds the peers' shards of A, which their copy engines
-/// write chunk by chunk, each followed by the number of the call (`arrived`). A rank tells its
+/// write chunk by chunk, each followed by the number of the call (`arrived`); or their blocks write
+/// them in pieces, which `arrived` counts. A rank tells its
 /// peers when it has read all (`done`), and its kernel ends when all have told: so the next call
 /// may write, and the number of the call does not change while a copy engine still sends it.
 struct Exchange {
@@ -49,11 +50,14 @@ struct Exchange {
   char* sums = nullptr;                    ///< [parity][slot][half]
   char* gathered = nullptr;                ///< [distance of the rank - 1][row][pitch]
   char* packets = nullptr;                 ///< [parity][rank][slot], for few rows
+  std::int64_t gathered_bytes = 0;         ///< of a shard
   std::int64_t slots = 0;                  ///< tiles of a chunk
   int partial_areas = 0;                   ///< distances that have an area of their own
   int image_bytes = 0;
   int chunks = 0;  ///< of rows of gathered operands
   int chunk_rows = 0;
+  int piece_rows = 0;  ///< of chunks that blocks send; 0: copy engines do
+  int rows = 0;        ///< of gathered operands
   LocalWords* local = nullptr;
 
   KOKKOS_FUNCTION int rank() const { return context.rank(); }
@@ -106,10 +110,26 @@ struct Exchange {
     column_major = (seen & 1) != 0;
     return ready;
   }
+  /// How often a chunk of this rank's shard, or of another one's, is announced.
+  KOKKOS_FUNCTION int pieces_of(int chunk) const {
+    if (piece_rows == 0) return 1;
+    const int left = rows - chunk * chunk_rows;
+    return ((left < chunk_rows ? left : chunk_rows) + piece_rows - 1) / piece_rows;
+  }
+  /// Where rank `to` gathers this rank's shard and counts its pieces, as mapped here.
+  KOKKOS_FUNCTION char* gathered_at(int to) const {
+    // There, this rank is the other way round.
+    const std::int64_t distance = (rank() - to + size()) % size();
+    return at(gathered + (distance - 1) * gathered_bytes, to);
+  }
+  KOKKOS_FUNCTION std::uint64_t* arrived_at(int chunk, int to) const {
+    return context.translate(arrived + rank() * chunks + chunk, to);
+  }
   /// Waits for the rows [row, row + 1) and their neighbours of rank `from`'s shard.
   KOKKOS_FUNCTION bool wait_rows(std::uint64_t call, int from, int row) const {
-    return wait_counter(context, {WaitPhase::peer_operand, from},
-                        arrived + from * chunks + row / chunk_rows, call);
+    const int chunk = row / chunk_rows;
+    return wait_counter(context, {WaitPhase::peer_operand, from}, arrived + from * chunks + chunk,
+                        call * static_cast<std::uint64_t>(pieces_of(chunk)));
   }
 
  private:

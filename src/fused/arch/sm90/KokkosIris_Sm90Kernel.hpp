@@ -14,6 +14,7 @@
 #include <fused/arch/sm90/KokkosIris_Sm90Consumer.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Courier.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Producer.hpp>
+#include <fused/arch/sm90/KokkosIris_Sm90Pusher.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90SmallTiles.hpp>
 
 namespace KokkosIris::Impl::Sm90 {
@@ -75,23 +76,28 @@ __device__ inline void end_call(const Exchange& exchange, std::uint64_t call,
   store_release(&local.call.value, call + 1);
 }
 
-/// The warps of a block: one warpgroup of the producer (warp 0), the couriers (1 and 2) and a
-/// clerk, and two warpgroups of consumers.
+/// The warps of a block: one warpgroup of the producer (warp 0), the couriers of large tiles (1 and
+/// 2) and one for the rest, and two warpgroups of consumers.
 template <class T, int Columns, bool TransposedA, bool TransposedB, bool Small>
 __device__ void carry(const Arguments& arguments, SharedAddress shared, std::uint64_t call) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const bool gathers = arguments.exchange.gathered != nullptr;
+  const Exchange& exchange = arguments.exchange;
   if (warp == 0) {
     if (lane == 0) {
       Producer<Columns, TransposedA, TransposedB, Small>{arguments, shared, call}.run();
     }
-  } else if (warp == 3) {
-    // All of the block have read the number of the call, which is all that counts unless peers
-    // have to be told that this rank has read what they sent. So the end of the kernel is shorter.
-    if (lane == 0 && !gathers) end_call(arguments.exchange, call, gridDim.x);
-  } else if constexpr (!Small) {
-    Courier<Columns> courier{arguments, shared, call, warp - 1, lane};
-    courier.run();
+    return;
+  }
+  // All of the block have read the number of the call, which is all that counts unless peers have
+  // to be told that this rank has read what they sent. So the end of the kernel is shorter.
+  const bool gathers = exchange.gathered != nullptr;
+  if (warp == 3 && lane == 0 && !gathers) end_call(exchange, call, gridDim.x);
+  constexpr int pushing_warps = Small ? 3 : 1;
+  if (exchange.piece_rows > 0 && warp > 3 - pushing_warps) {
+    Pusher{arguments, lane, 3 - warp, pushing_warps}.run();
+  }
+  if constexpr (!Small) {
+    if (warp < 3) Courier<Columns>{arguments, shared, call, warp - 1, lane}.run();
   }
 }
 template <class T, int Columns, bool TransposedA, bool TransposedB, bool Small>
