@@ -10,8 +10,9 @@
 #
 # All of it lies in $cache/chroot/<name>: root (the system) and cache (its ccache, its Kokkos builds). In it
 # this checkout is /source, which cannot be written but for /source/build: that is build/<name> of the
-# checkout. What is mounted for a command is mounted in a namespace of the command's own. So it is gone
-# when the command is, however that ends, and nothing needs to be unmounted.
+# checkout. Suites under development change; who wants their newest state removes $cache/chroot/<name>.
+# What is mounted for a command is mounted in a namespace of the command's own. So it is gone when the
+# command is, however that ends, and nothing needs to be unmounted.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -43,7 +44,8 @@ chroot_bootstrap() {
   [ -n "$mirror" ] || { echo "no Debian mirror among the package sources of this machine"; return 1; }
   rm -rf "$folder.new"
   # The script named last knows every newer suite; older releases of debootstrap lack their names.
-  debootstrap --variant=minbase --keyring="$keyring" "$1" "$folder.new" "$mirror" \
+  # A namespace of its own, too: where debootstrap is killed it leaves /proc mounted.
+  unshare --mount --propagation private --pid --fork --kill-child debootstrap --variant=minbase --keyring="$keyring" "$1" "$folder.new" "$mirror" \
     /usr/share/debootstrap/scripts/sid
   for suite in "$@"; do
     printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n\n' "$mirror" "$suite" "$keyring"
@@ -61,6 +63,7 @@ chroot_install() {
   shift
   # shellcheck disable=SC2016 # for the shell in the chroot
   chroot_run sh -euc 'export DEBIAN_FRONTEND=noninteractive
+    dpkg --configure -a # after a run that was stopped here
     apt-get -o Acquire::Retries=3 update
     further=$1
     shift

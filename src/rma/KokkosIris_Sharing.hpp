@@ -14,6 +14,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_Concurrency.hpp>
+#include <core/KokkosIris_GpuIntrinsics.hpp>
 #include <cstddef>
 #include <rma/KokkosIris_StridedLoop.hpp>
 #include <type_traits>
@@ -63,6 +64,8 @@ struct RunAsTeam {
   template <class Work>
   KOKKOS_INLINE_FUNCTION void operator()(const Work& work) const {
     share_among_team(m_team, work);
+    // The application's team barrier comes next, then a release by one thread.
+    KOKKOS_IF_ON_DEVICE((gpu_finish_stores();))
   }
 };
 template <class TeamMember>
