@@ -68,8 +68,11 @@ struct RunAsTeam {
     KOKKOS_IF_ON_DEVICE((gpu_finish_stores();))
   }
 };
+/// Not a deduction guide: that is a function of the host for HIP's compiler.
 template <class TeamMember>
-RunAsTeam(const TeamMember&) -> RunAsTeam<TeamMember>;
+KOKKOS_INLINE_FUNCTION RunAsTeam<TeamMember> as_team(const TeamMember& team) {
+  return {team};
+}
 
 /// Kernel of share_over_space: worker number `part` of m_parts.
 template <class Work>
