@@ -292,6 +292,60 @@ TYPED_TEST(MfmaTile, NothingIsReadOutsideOfOperands) {
   }
 }
 
+/// A team that looks at its barriers which halves of scratch memory have changed since the one
+/// before. (On the host phases follow each other, so that a missing barrier would not be noticed
+/// otherwise.)
+struct WatchfulTeam {
+  std::vector<char>* scratch;
+  std::vector<char>* before;
+  std::vector<std::string>* changes;  ///< of each barrier: the numbers of the halves
+
+  KOKKOS_FUNCTION void team_barrier() const { KOKKOS_IF_ON_HOST((look();)) }
+  KOKKOS_FUNCTION int team_rank() const { return 0; }
+  void look() const {
+    const std::size_t half = scratch->size() / 2;
+    std::string changed;
+    for (std::size_t h = 0; h < 2; ++h) {
+      const auto begin = static_cast<std::ptrdiff_t>(h * half);
+      const auto end = begin + static_cast<std::ptrdiff_t>(half);
+      if (!std::equal(scratch->begin() + begin, scratch->begin() + end, before->begin() + begin)) {
+        changed += std::to_string(h);
+      }
+    }
+    changes->push_back(changed);
+    *before = *scratch;
+  }
+};
+
+/// What is written between two barriers is one half of scratch memory, and it is read between the
+/// next two, when the other half is written.
+TYPED_TEST(MfmaTile, BarriersSeparateWritingAndReading) {
+  using TileProduct = typename MfmaTileEngine<TypeParam>::Product;
+  using Acc = typename TileProduct::Acc;
+  const std::int64_t stage = TestFixture::stage;
+  const auto changes = [&](std::int64_t rows, std::int64_t k) {
+    // Rows begin at multiples of 16 bytes.
+    const std::int64_t ld = (k + 15) / 16 * 16;
+    const Problem problem{TestFixture::element, FusedOperation::matmul_all_reduce, rows, rows, ld};
+    std::vector<TypeParam> a, b;
+    for (const double x : operand_values(problem, 0, 'a', rows * ld)) a.push_back(TypeParam(x));
+    for (const double x : operand_values(problem, 0, 'b', rows * ld)) b.push_back(TypeParam(x));
+    Tile<Acc> out(Case{rows, rows, k});
+    std::vector<char> scratch(KokkosIris::Impl::Mfma::scratch_bytes), before = scratch;
+    std::vector<std::string> result;
+    TileProduct::compute(WatchfulTeam{&scratch, &before, &result}, scratch.data(),
+                         {a.data(), rows, k, ld, 1}, {b.data(), rows, k, ld, 1}, out.tile());
+    return result;
+  };
+  using Changes = std::vector<std::string>;
+  // Not whole tiles, then whole tiles, then those with a rest of K, which is a loop of its own.
+  EXPECT_EQ(changes(100, 4 * stage), (Changes{"0", "1", "0", "1", ""}));
+  EXPECT_EQ(changes(128, 5 * stage), (Changes{"0", "1", "0", "1", "0", ""}));
+  EXPECT_EQ(changes(128, 3 * stage + 1), (Changes{"0", "1", "0", "", "0", ""}));
+  EXPECT_EQ(changes(1, 1), (Changes{"0", ""}));
+  EXPECT_EQ(changes(1, 0), Changes{});
+}
+
 /// Columns of a chunk that begins in the middle of B.
 TYPED_TEST(MfmaTile, ChunksOfColumns) {
   using Engine = MfmaTileEngine<TypeParam>;
