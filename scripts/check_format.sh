@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # scripts/check_format.sh
 # What every tracked or new file has to keep: clang-format's layout, the two SPDX lines, at most 500
-# lines. Prints what is wrong and fails. To mend the layout: clang-format -i <file>.
+# lines, and nothing in src that asks for the GPU's vendor but the few files for that. Prints what is
+# wrong and fails. To mend the layout: clang-format -i <file>.
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -13,10 +14,20 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
 else
   mapfile -t files < <(find . -type f -not -path './build*' | sed 's|^\./||')
 fi
+# What tells CUDA and HIP apart.
+vendors='KOKKOS_ENABLE_(CUDA|HIP)|_(CUDA|HIP|HCC|CUDACC|HIPCC|CUDA_ARCH|NVCC|AMDGCN|AMDGPU|GFX)[A-Za-z0-9]*__|__HIP_|__CUDA_'
 status=0
 cpp=()
 for file in "${files[@]}"; do
   [ -f "$file" ] || continue
+  case $file in
+    src/core/KokkosIris_Gpu* | src/heap/KokkosIris_PeerMemory_* | src/fused/arch/*) ;;
+    src/*.hpp | src/*.cpp)
+      if grep -HnE "^ *# *(el)?if.*($vendors)" "$file"; then
+        echo "$file: asks which vendor's GPU it is; that belongs into src/core/KokkosIris_Gpu*" && status=1
+      fi
+      ;;
+  esac
   case $file in
     *.hpp | *.cpp | *.cu) cpp+=("$file") ;;&
     *.hpp | *.cpp | *.cu | *.hpp.in | *.cmake | *.cmake.in | */CMakeLists.txt | CMakeLists.txt | *.sh | *.py | *.patch | .ci/run)

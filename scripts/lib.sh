@@ -6,6 +6,8 @@ set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 log_dir=${KOKKOSIRIS_LOG_DIR:-$source_dir/build/logs}
+# shellcheck disable=SC2034 # for the scripts that source this
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/kokkosiris
 jobs=$(nproc)
 
 # Files and folders that are removed when the script ends, however it ends.
@@ -57,12 +59,18 @@ fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
 # configure <preset> [<cmake argument>...]: installs or finds the dependencies and configures
-# build/<preset>, which is left in $build_dir.
+# build/<preset>, which is left in $build_dir. Options for dependencies.sh are in $dependency_options, and
+# $build_name is another name for the build folder.
+dependency_options=()
+build_name=
 configure() {
   local preset=$1 backend=host found
   shift
-  case $preset in cuda*) backend=cuda ;; esac
-  found=$("$source_dir/scripts/dependencies.sh" "$backend")
+  case $preset in
+    cuda*) backend=cuda ;;
+    hip*) backend=hip ;;
+  esac
+  found=$("$source_dir/scripts/dependencies.sh" "$backend" "${dependency_options[@]}")
   local -a arguments=()
   while read -r line; do arguments+=("-D$line"); done <<<"$found"
   if command -v ccache >/dev/null; then
@@ -70,12 +78,20 @@ configure() {
     CCACHE_COMPILERCHECK=string:$(machine_key)
     export CCACHE_COMPILERCHECK
   fi
-  build_dir=$source_dir/build/$preset
+  build_dir=$source_dir/build/${build_name:-$preset}
   cd "$source_dir"
-  step "configure $preset" cmake --preset "$preset" "${arguments[@]}" "$@"
+  step "configure ${build_name:-$preset}" cmake --preset "$preset" -B "$build_dir" "${arguments[@]}" "$@"
 }
 
 # build [<cmake --build argument>...]
 build() {
   step "build" cmake --build "$build_dir" -j "$jobs" "$@"
+}
+
+# run_tests [<ctest argument>...]: the tests of $build_dir but the measurements (label perf). PROCESSORS of
+# each test keeps tests of several ranks from sharing the cores (KokkosIrisTesting.cmake).
+run_tests() {
+  cd "$build_dir"
+  ctest --output-on-failure --no-label-summary --no-tests=error -j "$jobs" -LE perf "$@" 2>&1 |
+    grep --line-buffered -vE '^ +Start +[0-9]+:'
 }

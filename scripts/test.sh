@@ -15,7 +15,4 @@ build
 if command -v clang-format >/dev/null; then
   step "check the format" "$source_dir/scripts/check_format.sh"
 fi
-# PROCESSORS of each test keeps tests of several ranks from sharing the cores (KokkosIrisTesting.cmake).
-cd "$build_dir"
-ctest --output-on-failure --no-label-summary -j "$jobs" -LE perf "$@" 2>&1 |
-  grep --line-buffered -vE '^ +Start +[0-9]+:'
+run_tests "$@"

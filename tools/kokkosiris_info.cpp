@@ -78,10 +78,14 @@ Place this_place() {
 
 void print_software() {
   std::printf("KokkosIris %s\n", KOKKOSIRIS_VERSION_STRING);
-  std::printf("  Kokkos          %d.%d.%d, default execution space %s, concurrency %d\n",
-              KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
-              Kokkos::DefaultExecutionSpace::name(),
-              static_cast<int>(Kokkos::DefaultExecutionSpace().concurrency()));
+  std::printf("  Kokkos          %d.%d.%d, default execution space %s", KOKKOS_VERSION / 10000,
+              KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
+              Kokkos::DefaultExecutionSpace::name());
+  if (Kokkos::is_initialized()) {
+    const Kokkos::DefaultExecutionSpace exec;
+    std::printf(", concurrency %d", static_cast<int>(exec.concurrency()));
+  }
+  std::printf("\n");
   std::printf("  backends        ");
 #ifdef KOKKOS_ENABLE_SERIAL
   std::printf("Serial ");
@@ -228,6 +232,21 @@ void run() {
   }
 }
 
+/// False in a build for GPUs where there is none, which Kokkos does not survive.
+bool can_run_kokkos() {
+  if constexpr (KokkosIris::Impl::has_gpu_v) return KokkosIris::Impl::visible_gpus() > 0;
+  return true;
+}
+
+/// What can be said without Kokkos.
+void run_without_gpu(int rank) {
+  if (rank != 0) return;
+  print_software();
+  print_environment();
+  std::printf(
+      "\nno GPU is present (or no driver): this build is for GPUs, so nothing else can be run\n");
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -243,6 +262,8 @@ int main(int argc, char* argv[]) {
   } else if (!option.empty() && option.rfind("--kokkos", 0) != 0) {
     if (rank == 0) std::fprintf(stderr, "unknown option %s\n%s", option.c_str(), usage);
     status = 2;
+  } else if (!can_run_kokkos()) {
+    run_without_gpu(rank);
   } else {
     const Kokkos::ScopeGuard guard(argc, argv);
     try {

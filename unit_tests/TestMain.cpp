@@ -5,14 +5,20 @@
 /// main() of every unit test: one GoogleTest run on all ranks of MPI_COMM_WORLD.
 /// Rank 0 prints GoogleTest's usual progress, the others only their failures, each line with its
 /// rank. The exit status is the worst of all ranks, so a failure on rank 3 alone fails the test.
+///
+/// With KOKKOSIRIS_TEST_WITHOUT_KOKKOS in the environment Kokkos is not initialised: a build for
+/// GPUs then runs tests of what needs none where there is no GPU.
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <DeviceChoice.hpp>
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_GpuReport.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -64,6 +70,22 @@ int run_tests(int rank) {
   return status;
 }
 
+/// In a build for GPUs, says where there is none, which Kokkos would not survive.
+/// \return false if nothing can be run
+bool check_for_gpus(int rank, bool with_kokkos) {
+  if constexpr (KokkosIris::Impl::has_gpu_v) {
+    if (KokkosIris::Impl::visible_gpus() > 0) return true;
+    if (rank == 0) {
+      std::fprintf(stderr, "no GPU is present%s\n",
+                   with_kokkos
+                       ? ", and these tests need one (ctest -L no_gpu runs those that do not)"
+                       : "; these tests need none");
+    }
+    return !with_kokkos;
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -79,9 +101,11 @@ int main(int argc, char* argv[]) {
   if (provided < MPI_THREAD_MULTIPLE) {
     std::fprintf(stderr, "[rank %d] this MPI offers thread level %d, the tests need %d\n", rank,
                  provided, MPI_THREAD_MULTIPLE);
-  } else {
+  } else if (const bool with_kokkos = std::getenv("KOKKOSIRIS_TEST_WITHOUT_KOKKOS") == nullptr;
+             check_for_gpus(rank, with_kokkos)) {
     testing::InitGoogleTest(&argc, argv);
-    const Kokkos::ScopeGuard guard(::Test::kokkos_settings(::Test::node_rank()));
+    std::optional<Kokkos::ScopeGuard> guard;
+    if (with_kokkos) guard.emplace(::Test::kokkos_settings(::Test::node_rank()));
     status = run_tests(rank);
   }
   int worst = status;

@@ -31,6 +31,13 @@ using ExecutionSpaces = testing::Types<Kokkos::DefaultHostExecutionSpace
 #endif
                                        >;
 
+/// The plainest of them, for tests to which it does not matter.
+#ifdef KOKKOS_ENABLE_SERIAL
+using PlainSpace = Kokkos::Serial;
+#else
+using PlainSpace = Kokkos::DefaultHostExecutionSpace;
+#endif
+
 /// Names of typed tests: `TYPED_TEST_SUITE(Suite, Test::ExecutionSpaces,
 /// Test::ExecutionSpaceNames);`
 struct ExecutionSpaceNames {

@@ -95,6 +95,10 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
   KOKKOSIRIS_PTX("fence.acq_rel.sys;" ::: "memory");
 }
 
+/// Before a barrier of the block after which one thread releases what all wrote: nothing, because
+/// bar.sync makes a release cover what the other threads did (PTX ISA, "Causality order").
+KOKKOS_FORCEINLINE_FUNCTION void gpu_finish_stores() {}
+
 /// Returns its argument, of which the compiler knows nothing afterwards.
 KOKKOS_FORCEINLINE_FUNCTION int gpu_opaque(int value) {
   KOKKOSIRIS_PTX("" : "+r"(value));
@@ -117,10 +121,16 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_ticks() {
   return 0;
 }
 
-/// Suspends the wave for about a hundred cycles; gfx9 has no sleep of a given time.
+/// Suspends the wave for about 128 cycles (s_sleep counts in 64s, "AMD Instinct MI300 ISA", SOPP);
+/// gfx9 has no sleep of a given time.
 KOKKOS_FORCEINLINE_FUNCTION void gpu_sleep(unsigned) {
   KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_s_sleep(2);)
 }
+
+// The instructions of loads, stores and fences are LLVM's, from the memory models of gfx90a and
+// gfx942 in its "User Guide for AMDGPU Backend": at system scope a release writes the second cache
+// back (buffer_wbl2, with sc0 sc1 on gfx942) and waits before it stores; an acquire invalidates the
+// caches after its load (buffer_invl2 and buffer_wbinvl1_vol; buffer_inv sc0 sc1).
 
 /// Single-copy atomic at system scope, orders nothing.
 template <class Word>
@@ -151,6 +161,18 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] Word* p,
 /// Makes relaxed stores that follow it releases at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
   KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");)
+}
+
+/// Before a barrier of the block after which one thread releases what all wrote: the wave waits
+/// until its stores have arrived. A barrier does not wait for them (LLVM emits s_barrier alone on
+/// gfx9), and the release waits for those of its own wave only: on newer architectures it did not
+/// cover those of the others (llvm/llvm-project, pull request 160501).
+KOKKOS_FORCEINLINE_FUNCTION void gpu_finish_stores() {
+#if defined(__GFX9__)
+  KOKKOSIRIS_HIP_CODE(__asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");)
+#else
+  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");)
+#endif
 }
 
 /// Returns its argument, of which the compiler knows nothing afterwards.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// What this process sees of GPUs, for kokkosiris_info.
+/// What this process sees of GPUs, for programs that say so. Exists in builds with a GPU backend
+/// only.
 
 #ifndef KOKKOSIRIS_GPU_REPORT_HPP
 #define KOKKOSIRIS_GPU_REPORT_HPP
@@ -12,8 +13,12 @@
 
 namespace KokkosIris::Impl {
 
+/// Number of GPUs that this process sees: 0 also without a driver. Can be called before Kokkos is
+/// initialised, which ends the process where there is none.
+int visible_gpus() noexcept;
+
 /// One line for each GPU that this process sees: ordinal, name, UUID, bus address, and which others
-/// its kernels can reach, as far as the runtime tells. Exists in builds with a GPU backend only.
+/// its kernels can reach, as far as the runtime tells.
 /// \throws Error (system)
 std::vector<std::string> describe_gpus(int rank);
 

@@ -35,6 +35,7 @@ using GpuStatus = cudaError_t;
 using GpuStream = cudaStream_t;
 using GpuEvent = cudaEvent_t;
 using GpuIpcHandle = cudaIpcMemHandle_t;
+inline constexpr char gpu_visibility_variable[] = "CUDA_VISIBLE_DEVICES";
 /// A function of the driver that is loaded, so that nothing need be linked with it; null if it has
 /// none of this name.
 void* find_driver_function(const char* name) noexcept;
@@ -45,6 +46,7 @@ using GpuStatus = hipError_t;
 using GpuStream = hipStream_t;
 using GpuEvent = hipEvent_t;
 using GpuIpcHandle = hipIpcMemHandle_t;
+inline constexpr char gpu_visibility_variable[] = "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES";
 inline GpuStream gpu_stream(const GpuExecutionSpace& exec) { return exec.hip_stream(); }
 inline int gpu_device(const GpuExecutionSpace& exec) { return exec.hip_device(); }
 #endif
@@ -52,7 +54,7 @@ inline int gpu_device(const GpuExecutionSpace& exec) { return exec.hip_device();
 /// What identifies a device on a node, whatever ordinals a process sees.
 using GpuUuid = std::array<unsigned char, 16>;
 
-/// "GPU-8-4-4-4-12", as the vendor's tools print it.
+/// "GPU-8-4-4-4-12", with HIP "GPU-16", as the vendor's tools print it.
 std::string to_string(const GpuUuid& uuid);
 
 /// A device as one rank uses it.
@@ -106,7 +108,8 @@ class Gpu {
 
   /// \name Memory
   ///@{
-  /// Plain device memory, which can be exported. \throws Error (out_of_memory, system)
+  /// Device memory which can be exported, and in which kernels see what other GPUs and copy engines
+  /// write while they run. \throws Error (out_of_memory, system)
   void* allocate(std::size_t bytes, Where where = Where::current()) const;
   void free(void* memory) const noexcept;
   /// Pinned host memory that kernels reach at the same address; zeroed.
@@ -129,9 +132,9 @@ class Gpu {
   /// \name Streams and events
   ///@{
   /// A stream that does not wait for the legacy default stream.
-  /// \param urgency 0 as other streams; streams of a higher one go first as far as the device has
-  ///        priorities, and share no queue of its hardware with those of a lower one: in a shared
-  ///        queue, work can be held up by unrelated work before it that waits
+  /// \param urgency 0 as other streams, 1 or 2; streams of a higher one go first as far as the
+  ///        device has priorities, and share no queue of its hardware with those of another one: in
+  ///        a shared queue, work can be held up by unrelated work before it that waits
   GpuStream create_stream(int urgency = 0, Where where = Where::current()) const;
   void destroy_stream(GpuStream stream) const noexcept;
   void synchronize(GpuStream stream, Where where = Where::current()) const;
@@ -156,7 +159,7 @@ class Gpu {
   /// \name One word of a device, this or a peer's, in order with the other work of a stream
   /// All that the stream did before is visible at system scope before the word changes.
   ///@{
-  /// *word = value. Needs no room for a kernel where the driver can write from a stream.
+  /// *word = value. Needs no room for a kernel where the driver can write from a stream (CUDA).
   void write_word(GpuStream stream, std::uint64_t* word, std::uint64_t value,
                   Where where = Where::current()) const;
   /// *word += value, atomically, by a kernel of one thread.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <core/KokkosIris_Error.hpp>
 #include <core/KokkosIris_GpuIntrinsics.hpp>
-#include <core/KokkosIris_GpuReport.hpp>
 #include <core/KokkosIris_GpuRuntime.hpp>
 #include <cstdio>
 #include <cstring>
@@ -118,22 +117,21 @@ __global__ void change_word(std::uint64_t* word, std::uint64_t value, bool adds)
 }
 
 /// Writes a word from a stream without a kernel. \return false if the driver cannot
+bool stream_write([[maybe_unused]] GpuStream stream, [[maybe_unused]] std::uint64_t* word,
+                  [[maybe_unused]] std::uint64_t value) {
 #if defined(KOKKOS_ENABLE_CUDA)
-bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
   using Function = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   static const auto write =
       reinterpret_cast<Function>(find_driver_function("cuStreamWriteValue64"));
   // The default flags include the barrier that the contract needs.
   return write != nullptr && write(stream, reinterpret_cast<CUdeviceptr>(word), value,
                                    CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
-}
 #else
-bool stream_write(GpuStream stream, std::uint64_t* word, std::uint64_t value) {
-  if (hipStreamWriteValue64(stream, word, value, 0) == hipSuccess) return true;
-  static_cast<void>(hipGetLastError());
+  // hipStreamWriteValue64 launches a kernel of the runtime's (ROCm/clr, submitStreamOperation in
+  // rocclr/device/rocm/rocvirtual.cpp), whose memory order is documented nowhere. Ours is.
   return false;
-}
 #endif
+}
 
 }  // namespace
 
@@ -169,12 +167,19 @@ void* find_driver_function(const char* name) noexcept {
 
 std::string to_string(const GpuUuid& uuid) {
   std::string text = "GPU-";
+#if defined(KOKKOS_ENABLE_HIP)
+  // Characters, see Gpu::uuid.
+  for (const unsigned char character : uuid) {
+    if (character != 0) text += static_cast<char>(character);
+  }
+#else
   for (std::size_t i = 0; i < uuid.size(); ++i) {
     char digits[3];
     std::snprintf(digits, sizeof(digits), "%02x", uuid[i]);
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += digits;
   }
+#endif
   return text;
 }
 
@@ -197,6 +202,15 @@ GpuUuid Gpu::uuid(Where where) const {
   GpuUuid uuid;
   static_assert(sizeof(properties.uuid) == sizeof(uuid));
   std::memcpy(uuid.data(), &properties.uuid, sizeof(uuid));
+#if defined(KOKKOS_ENABLE_HIP)
+  // Sixteen characters, or "XX" where the device has none (HSA_AMD_AGENT_INFO_UUID in ROCr's
+  // hsa_ext_amd.h). The place on the bus tells such devices of a node apart, too.
+  if (uuid[0] == 0 || (uuid[0] == 'X' && uuid[1] == 'X')) {
+    const std::string address = bus_address(where);
+    uuid.fill(0);
+    std::memcpy(uuid.data(), address.data(), std::min(address.size(), uuid.size()));
+  }
+#endif
   return uuid;
 }
 
@@ -250,8 +264,15 @@ std::optional<Gpu::Link> Gpu::link(int other) const noexcept {
 void* Gpu::allocate(std::size_t bytes, Where where) const {
   const DeviceScopeGuard guard(m_device, m_rank, where);
   void* memory = nullptr;
-  check(KOKKOSIRIS_GPU(Malloc)(&memory, bytes), "Malloc", m_device, m_rank,
-        " for " + std::to_string(bytes) + " bytes", where);
+#if defined(KOKKOS_ENABLE_CUDA)
+  const Status status = cudaMalloc(&memory, bytes);
+#else
+  // Of memory by hipMalloc a running kernel need not see what other GPUs and copy engines write;
+  // it is coarse-grained (HIP documentation, "Memory coherence control"). ROCm/iris allocates its
+  // heap in this way, too (malloc_fine_grained in iris/_hip.py).
+  const Status status = hipExtMallocWithFlags(&memory, bytes, hipDeviceMallocFinegrained);
+#endif
+  check(status, "Malloc", m_device, m_rank, " for " + std::to_string(bytes) + " bytes", where);
   return memory;
 }
 
@@ -314,8 +335,11 @@ GpuStream Gpu::create_stream(int urgency, Where where) const {
   int lowest = 0;
   int highest = 0;
   KOKKOSIRIS_GPU_CALL(DeviceGetStreamPriorityRange, &lowest, &highest);
-  // Smaller numbers go first; other streams have 0.
-  const int priority = std::max(highest, -urgency);
+  // Smaller numbers go first; other streams have 0. HIP has one level above that and one below,
+  // each with queues of its own (ROCm/clr, queuePool_ in rocclr/device/rocm/rocdevice.hpp): there
+  // the lower urgency takes the level below, since sharing no queue matters more than going first.
+  const bool one_above = highest == -1 && lowest > 0;
+  const int priority = one_above && urgency == 1 ? lowest : std::max(highest, -urgency);
   GpuStream stream = nullptr;
   KOKKOSIRIS_GPU_CALL(StreamCreateWithPriority, &stream, KOKKOSIRIS_GPU(StreamNonBlocking),
                       priority);
@@ -458,27 +482,6 @@ void Gpu::rehearse_stream_work(GpuStream stream, Where where) const {
   add_to_word(stream, word, 1, where);
   synchronize(stream, where);
   rehearsed.insert(m_device);
-}
-
-std::vector<std::string> describe_gpus(int rank) {
-  std::vector<std::string> lines;
-  const int devices = Gpu::count(rank);
-  for (int device = 0; device < devices; ++device) {
-    const Gpu gpu(device, rank);
-    std::string line = gpu.description() + " at " + gpu.bus_address() + ", reaches:";
-    bool any = false;
-    for (int other = 0; other < devices; ++other) {
-      if (other == device || !gpu.can_access(other)) continue;
-      any = true;
-      line += " " + std::to_string(other);
-      if (const auto link = gpu.link(other)) {
-        line += " (link class " + std::to_string(link->performance_rank) +
-                (link->atomics ? ", atomics)" : ", no atomics)");
-      }
-    }
-    lines.push_back(line + (any ? "" : " no other"));
-  }
-  return lines;
 }
 
 }  // namespace KokkosIris::Impl

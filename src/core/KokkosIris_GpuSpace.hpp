@@ -10,6 +10,11 @@
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
+// For the preprocessor what has_gpu_v is for the compiler.
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#define KOKKOSIRIS_IMPL_HAS_GPU
+#endif
+
 namespace KokkosIris::Impl {
 
 /// Stands for both spaces in a build without a GPU backend; never complete.

@@ -118,6 +118,13 @@ KOKKOS_FORCEINLINE_FUNCTION void store_in_release(T* flag, T value) {
   KOKKOS_IF_ON_DEVICE((store_relaxed(flag, value);))
 }
 
+/// Team barrier after which one thread of the team releases what all of them wrote.
+template <class TeamMember>
+KOKKOS_FORCEINLINE_FUNCTION void barrier_before_release(const TeamMember& team) {
+  KOKKOS_IF_ON_DEVICE((gpu_finish_stores();))
+  team.team_barrier();
+}
+
 /// Sequentially consistent fence at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
   KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))

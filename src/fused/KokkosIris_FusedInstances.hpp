@@ -65,7 +65,7 @@ struct MatmulAllGather {
 #else
 #define KOKKOSIRIS_IMPL_FUSED_THREADS(PREFIX, T)
 #endif
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#ifdef KOKKOSIRIS_IMPL_HAS_GPU
 #define KOKKOSIRIS_IMPL_FUSED_GPU(PREFIX, T)                                  \
   KOKKOSIRIS_IMPL_FUSED_CALLS(PREFIX, T, KokkosIris::Impl::GpuExecutionSpace, \
                               KokkosIris::Impl::GpuMemorySpace)

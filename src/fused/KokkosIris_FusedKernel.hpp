@@ -100,47 +100,40 @@ struct FusedKernel {
   }
 
   /// tile = A panel times the block's columns of an owner's chunk, plus bias. The tile may be
-  /// empty.
+  /// empty. Kernels call this at one place only: on GPUs it must be part of the kernel, because a
+  /// call would keep the kernel's data and the sums in memory.
   template <class Team>
-  KOKKOS_FUNCTION void compute(const Team& team, const LoadedPanel& held,
-                               const ItemSchedule::Item& item, int owner, const Tile& out) const {
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const Team& team, const LoadedPanel& held,
+                                           const ItemSchedule::Item& item, int owner,
+                                           const Tile& out) const {
     if (out.rows == 0 || out.cols == 0) return;
     const std::int64_t column = item.block * schedule.block_columns;
     engine.compute(team, held.panel, owner, column, out);
     engine.tile_store().add_bias(team, out, bias, item.row, schedule.chunk_begin(owner) + column);
   }
 
-  /// Computes a tile whose final place is `out` on this rank: there at once if memory is as the
-  /// engine writes it, else in the team's buffer.
-  /// \return where it is
+  /// Where a tile is computed whose final place is `out` on this rank: there at once if memory is
+  /// as the engine writes it, else in the team's buffer.
   template <class Team>
-  KOKKOS_FUNCTION Tile compute_in_place(const Team& team, const LoadedPanel& held,
-                                        const ItemSchedule::Item& item, int owner,
-                                        const MatrixRef<T>& out) const {
-    Tile result = tile(team, 0, out.rows, out.cols);
+  KOKKOS_FUNCTION Tile tile_for(const Team& team, const MatrixRef<T>& out) const {
     if constexpr (std::is_same_v<T, Acc>) {
       // A single row may have any row stride; engines take leading dimensions as BLAS does.
       if (out.col_stride == 1 && out.row_stride >= out.cols && out.row_stride <= INT32_MAX) {
-        result = {out.data, out.row_stride, out.rows, out.cols};
+        return {out.data, out.row_stride, out.rows, out.cols};
       }
     }
-    compute(team, held, item, owner, result);
-    return result;
+    return tile(team, 0, out.rows, out.cols);
   }
 
-  /// True if compute_in_place() has put the tile at its final place.
+  /// True if tile_for() has given the tile's final place.
   KOKKOS_FUNCTION static bool is_in_place(const Tile& tile, const MatrixRef<T>& out) {
     return static_cast<const void*>(tile.data) == static_cast<const void*>(out.data);
   }
 
-  /// Computes a tile of owner 0 that only this rank needs, at `out`.
+  /// Brings a computed tile that only this rank needs to its final place.
   template <class Team>
-  KOKKOS_FUNCTION void finish_in_place(const Team& team, const LoadedPanel& held,
-                                       const ItemSchedule::Item& item,
-                                       const MatrixRef<T>& out) const {
-    if (out.rows == 0 || out.cols == 0) return;
-    const Tile result = compute_in_place(team, held, item, 0, out);
-    if (is_in_place(result, out)) return;
+  KOKKOS_FUNCTION void finish(const Team& team, const Tile& result, const MatrixRef<T>& out) const {
+    if (out.rows == 0 || out.cols == 0 || is_in_place(result, out)) return;
     engine.tile_store().sum(
         team, 1, [&](int) { return result; }, 1, [&](int) { return out; }, 1);
   }

@@ -72,7 +72,7 @@ void set_operands(Kernel& kernel, const WorkspaceState& workspace, const MatrixR
 }
 
 /// Calls `launch(engine)` with the engine of the workspace.
-template <class T, bool Host, class Launch>
+template <class T, class ExecutionSpace, bool Host, class Launch>
 void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, bool gathers,
                  const Launch& launch) {
   const ItemSchedule& schedule = workspace.schedule;
@@ -92,7 +92,45 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
     }
 #endif
   }
+  if constexpr (mfma_takes_v<ExecutionSpace>) {
+    if (workspace.signature.engine == TileEngine::mfma) {
+      using Engine = MfmaTileEngine<T>;
+      // The emulation is not to be compiled for a GPU.
+      using Here = std::conditional_t<Host, HostOnlyEngine<Engine>, Engine>;
+      return launch(Here{Engine{b, schedule, gathers}});
+    }
+  }
   launch(PortableTileEngine<T>{b, schedule, gathers});
+}
+
+template <class Engine>
+concept ChoosesTeamSize = requires {
+  Engine::team_threads;
+};
+
+/// The policy with the scratch memory that the engine uses.
+template <class Engine, class Policy>
+Policy with_scratch(Policy policy) {
+  if constexpr (UsesScratch<Engine>) {
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));
+  }
+  return policy;
+}
+
+/// The teams of a kernel, as its engine wants them. Host teams are single threads, so that a tile's
+/// data stays in one core's cache.
+template <class Engine, bool Host, class ExecutionSpace>
+auto team_policy(const ExecutionSpace& exec, int league) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  if constexpr (Host) {
+    return with_scratch<Engine>(Policy(exec, league, 1));
+  } else if constexpr (ChoosesTeamSize<Engine>) {
+    using Bounds = Kokkos::LaunchBounds<Engine::team_threads, 1>;
+    return with_scratch<Engine>(
+        Kokkos::TeamPolicy<ExecutionSpace, Bounds>(exec, league, Engine::team_threads));
+  } else {
+    return with_scratch<Engine>(Policy(exec, league, Kokkos::AUTO));
+  }
 }
 
 /// What is left of a call when its Views have been looked at: depends on few types, so that the
@@ -137,15 +175,12 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
   // must not be more of them than run at once.
   const int league =
       static_cast<int>(std::min<std::int64_t>(workspace.league, resident_teams(exec)));
-  Kokkos::TeamPolicy<ExecutionSpace> policy(exec, league, team_size<host>());
-  with_engine<T, host>(workspace, arguments.b, gathers, [&](const auto& engine) {
+  with_engine<T, ExecutionSpace, host>(workspace, arguments.b, gathers, [&](const auto& engine) {
     using Engine = std::decay_t<decltype(engine)>;
     typename Operation::template Kernel<T, Engine> kernel;
     kernel.engine = engine;
     set_operands(kernel, workspace, arguments.c, arguments.a, bias);
-    if constexpr (std::is_same_v<Engine, PortableTileEngine<T>>) {
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Engine::scratch_bytes())));
-    }
+    const auto policy = team_policy<Engine, host>(exec, league);
     const std::string label = std::string("KokkosIris::") + to_string(Operation::operation);
     if constexpr (host) {
       Kokkos::parallel_for(label, policy, kernel);

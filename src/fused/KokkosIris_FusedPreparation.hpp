@@ -15,6 +15,7 @@
 #include <fused/KokkosIris_FusedWorkspace.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_TileEngine_Blas.hpp>
+#include <fused/KokkosIris_TileEngine_Mfma.hpp>
 #include <fused/KokkosIris_TileEngine_Packed.hpp>
 #include <fused/KokkosIris_TileEngine_Portable.hpp>
 #include <heap/KokkosIris_Context.hpp>
@@ -22,16 +23,6 @@
 #include <string>
 
 namespace KokkosIris::Impl {
-
-/// Threads of a team: host teams are single threads, so that a tile's data stays in one core's
-/// cache.
-template <bool Host>
-auto team_size() {
-  if constexpr (Host)
-    return 1;
-  else
-    return Kokkos::AUTO;
-}
 
 /// Local memory that an engine needs.
 struct EngineMemory {
@@ -41,7 +32,13 @@ struct EngineMemory {
 
 /// \throws std::runtime_error for a bad KOKKOSIRIS_HOST_ISA
 template <class T, bool Host>
-TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem) {
+TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
+                          const FusedConfig& config) {
+  if (engine == TileEngine::mfma) {
+    constexpr std::int64_t tile = MfmaTileEngine<T>::tile;
+    const bool narrow = config.block_columns > 0 && config.block_columns < tile;
+    return {tile, tile, narrow ? 16 : tile};
+  }
   if constexpr (Host) {
     const PackedGemm& gemm = packed_gemm(element_kind<T>::value, problem.m());
     if (engine == TileEngine::packed) {
@@ -65,7 +62,7 @@ TileSizes choose_sizes(TileEngine engine, const FusedProblem& problem, const Fus
     if (engine == TileEngine::sm90) return sm90_sizes(problem, config);
   }
   try {
-    TileSizes sizes = preferred_sizes<T, Host>(engine, problem);
+    TileSizes sizes = preferred_sizes<T, Host>(engine, problem, config);
     if (config.panel_rows > 0) sizes.panel_rows = config.panel_rows;
     if (config.block_columns > 0) sizes.block_columns = config.block_columns;
     return sizes;
@@ -93,6 +90,9 @@ EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
 #endif
   }
   const bool gathers = problem.operation == FusedOperation::all_gather_matmul;
+  if (engine == TileEngine::mfma) {
+    return {MfmaTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
+  }
   return {PortableTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
 }
 
@@ -199,7 +199,7 @@ FusedSignature signature_of(const ExecutionSpace& exec, const Context<MemorySpac
   if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
     fault = "a size in FusedConfig is negative; 0 means automatic";
   }
-  EngineChoice choice{Host, false};
+  EngineChoice choice{Host, false, mfma_takes_v<ExecutionSpace>};
   if constexpr (sm90_takes_v<T, ExecutionSpace>) {
     choice.sm90 = sm90_serves(exec, problem, config, context.heap_capacity());
   }

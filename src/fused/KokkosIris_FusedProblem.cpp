@@ -286,14 +286,18 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
       requested = TileEngine::portable;
     else if (name == "sm90")
       requested = TileEngine::sm90;
+    else if (name == "mfma")
+      requested = TileEngine::mfma;
     else if (name != "auto") {
-      fault = "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas, portable or sm90";
+      fault =
+          "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas, portable, sm90 or mfma";
     }
   }
   switch (requested) {
     case TileEngine::automatic:
       if (host) return TileEngine::packed;
-      return choice.sm90 ? TileEngine::sm90 : TileEngine::portable;
+      if (choice.sm90) return TileEngine::sm90;
+      return choice.mfma ? TileEngine::mfma : TileEngine::portable;
     case TileEngine::portable:
       return requested;
     case TileEngine::packed:
@@ -309,6 +313,14 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
     case TileEngine::sm90:
       if (host) fault = "the sm90 tile engine serves Hopper GPUs only";
       return choice.sm90 ? TileEngine::sm90 : TileEngine::portable;
+    case TileEngine::mfma:
+      if (!choice.mfma) {
+        fault =
+            "the mfma tile engine serves AMD GPUs of gfx90a and gfx942 in builds of Kokkos for "
+            "them, "
+            "and host backends, where it is emulated for tests";
+      }
+      return requested;
   }
   fault = "FusedConfig::engine has an unknown value";
   return TileEngine::portable;

@@ -32,6 +32,8 @@ const char* to_string(TileEngine engine) noexcept {
       return "portable";
     case TileEngine::sm90:
       return "sm90";
+    case TileEngine::mfma:
+      return "mfma";
   }
   return "none";
 }

@@ -24,7 +24,9 @@ enum class TileEngine : std::int32_t {
   packed,     ///< packed panels and vector kernels chosen at run time; host backends
   blas,       ///< calls of the BLAS library; host backends, if built with one
   portable,   ///< Kokkos Kernels' batched GEMM; every backend
-  sm90        ///< tensor cores of Hopper GPUs (compute capability 9.0); 16-bit types
+  sm90,       ///< tensor cores of Hopper GPUs (compute capability 9.0); 16-bit types
+  mfma  ///< matrix cores of AMD's CDNA2 and CDNA3 GPUs (gfx90a, gfx942); host backends emulate
+        ///< it, which is slow and serves tests only
 };
 
 /// Tuning of a fused operation; never changes which rank owns what. All ranks give the same values,

@@ -56,9 +56,11 @@ struct GatherMatmulKernel : FusedKernel<T, Engine> {
       const std::int64_t cols = schedule.columns_of(0, item.block);
       if (item.rows == 0 || cols == 0) continue;
       if (!this->hold_panel(team, source, item, held)) return;
-      this->finish_in_place(
-          team, held, item,
-          c.block(item.row, item.block * schedule.block_columns, item.rows, cols));
+      const MatrixRef<T> out =
+          c.block(item.row, item.block * schedule.block_columns, item.rows, cols);
+      const Tile result = this->tile_for(team, out);
+      this->compute(team, held, item, 0, result);
+      this->finish(team, result, out);
     }
     exchange.leave(team, call);
   }
@@ -95,7 +97,8 @@ struct MatmulGatherKernel : FusedKernel<T, Engine> {
             .block(exchange.rank() * schedule.rows + item.row, item.block * schedule.block_columns,
                    item.rows, cols);
       };
-      const Tile tile = this->compute_in_place(team, held, item, 0, target(0));
+      const Tile tile = this->tile_for(team, target(0));
+      this->compute(team, held, item, 0, tile);
       for (int step = 1; step < exchange.size(); ++step) {
         if (!exchange.wait_entry(team, call, exchange.peer(step))) return;
       }

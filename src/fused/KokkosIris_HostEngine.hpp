@@ -8,9 +8,16 @@
 #define KOKKOSIRIS_HOST_ENGINE_HPP
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdint>
 
 namespace KokkosIris::Impl {
+
+/// Engines whose teams need scratch memory.
+template <class Engine>
+concept UsesScratch = requires {
+  Engine::scratch_bytes();
+};
 
 /// The tile operations of `Store`, which are host functions, for a kernel that is compiled for a
 /// device as well but never runs there.
@@ -42,6 +49,10 @@ struct HostOnlyEngine {
   using Panel = typename Engine::Panel;
 
   Engine engine;
+
+  static std::size_t scratch_bytes() requires UsesScratch<Engine> {
+    return Engine::scratch_bytes();
+  }
 
   KOKKOS_FUNCTION TileStore tile_store() const {
     KOKKOS_IF_ON_HOST((return {engine.tile_store()};))

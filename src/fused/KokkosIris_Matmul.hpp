@@ -11,8 +11,8 @@
 /// Results are bitwise the same in every run. Operands that peers read or write must lie on the
 /// context's heap, at any place; C must not overlap A or B (found, and refused, where it is certain
 /// from pointers and strides). On processors with bfloat16 instructions subnormal bhalf_t elements
-/// count as zero in the packed engine; the other engines, and KOKKOSIRIS_HOST_ISA=avx512, keep
-/// them.
+/// count as zero in the packed engine, as do those of both 16-bit types in the engine for AMD's
+/// matrix cores on CDNA2; the other engines, and KOKKOSIRIS_HOST_ISA=avx512, keep them.
 ///
 /// Collective: all ranks call with the same extents, element type and config, each with its own
 /// views, layouts and bias. By default the call ends with a barrier; with `async_op` it returns

@@ -39,44 +39,50 @@ struct ReduceKernel : FusedKernel<T, Engine> {
     const LocalA source{*this};
     if (!this->prepare(team, source)) return;
     LoadedPanel held;
-    // Alone, a rank has nothing to wait for or to add.
-    const bool alone = exchange.size() == 1;
     std::int64_t previous = -1;
     int which = 0;
     for (std::int64_t number = team.league_rank(); number < schedule.items();
          number += team.league_size()) {
       const Item item = schedule.item(number);
       if (item.rows > 0 && !this->hold_panel(team, source, item, held)) return;
-      const std::int64_t cols = schedule.columns_of(exchange.rank(), item.block);
-      if (alone) {
-        this->finish_in_place(
-            team, held, item,
-            c.block(item.row, item.block * schedule.block_columns, item.rows, cols));
-        continue;
-      }
-      if (!produce(team, call, number, item, held)) return;
-      this->compute(team, held, item, exchange.rank(), this->tile(team, which, item.rows, cols));
+      if (!produce(team, call, number, item, held, which)) return;
       which = 1 - which;
       if (previous >= 0 && !reduce(team, call, previous, which)) return;
-      previous = number;
+      if (!alone()) previous = number;
     }
     if (previous >= 0 && !reduce(team, call, previous, 1 - which)) return;
     exchange.leave(team, call);
   }
 
  private:
-  /// Partial tiles for the other owners. Empty tiles are handed over too: whoever uses a slot next
-  /// waits for the tile that the slot had before.
+  /// Alone, a rank has nothing to wait for or to add.
+  KOKKOS_FUNCTION bool alone() const { return exchange.size() == 1; }
+
+  /// Partial tiles for the other owners, then the own one, in tile buffer `which` or, alone, at its
+  /// final place. Empty tiles are handed over too: whoever uses a slot next waits for the tile that
+  /// the slot had before.
   template <class Team>
-  KOKKOS_FUNCTION bool produce(const Team& team, std::uint64_t call, std::int64_t number,
-                               const Item& item, const LoadedPanel& held) const {
-    for (int step = 1; step < exchange.size(); ++step) {
+  KOKKOS_FORCEINLINE_FUNCTION bool produce(const Team& team, std::uint64_t call,
+                                           std::int64_t number, const Item& item,
+                                           const LoadedPanel& held, int which) const {
+    for (int step = 1; step <= exchange.size(); ++step) {
       const int owner = exchange.peer(step);
+      const bool own = owner == exchange.rank();
       const std::int64_t cols = schedule.columns_of(owner, item.block);
-      if (!exchange.wait_slot(team, call, number, owner)) return false;
-      this->compute(team, held, item, owner,
-                    this->staged(exchange.rank(), owner, number, item.rows, cols));
-      exchange.publish(team, call, number, owner);
+      if (!own && !exchange.wait_slot(team, call, number, owner)) return false;
+      MatrixRef<T> out;
+      Tile tile;
+      if (!own) {
+        tile = this->staged(exchange.rank(), owner, number, item.rows, cols);
+      } else if (alone()) {
+        out = c.block(item.row, item.block * schedule.block_columns, item.rows, cols);
+        tile = this->tile_for(team, out);
+      } else {
+        tile = this->tile(team, which, item.rows, cols);
+      }
+      this->compute(team, held, item, owner, tile);
+      if (!own) exchange.publish(team, call, number, owner);
+      if (alone()) this->finish(team, tile, out);
     }
     return true;
   }

@@ -116,7 +116,7 @@ struct TileExchange {
   template <class Team>
   KOKKOS_FUNCTION void push_flag(const Team& team, std::uint64_t* flag, std::uint64_t value,
                                  int peer) const {
-    team.team_barrier();
+    barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team),
                    [&] { store_release(context.translate(flag, peer), value); });
   }
@@ -191,7 +191,7 @@ struct TileExchange {
       team.team_barrier();
       return true;
     }
-    team.team_barrier();
+    barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       desul::atomic_fetch_add(&local->arrivals.value, std::uint64_t(1), desul::MemoryOrderAcqRel{},
                               desul::MemoryScopeDevice{});
@@ -203,7 +203,7 @@ struct TileExchange {
   /// the call.
   template <class Team>
   KOKKOS_FUNCTION void leave(const Team& team, std::uint64_t call) const {
-    team.team_barrier();
+    barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       const auto before =
           desul::atomic_fetch_add(&local->finished.value, std::uint64_t(1),

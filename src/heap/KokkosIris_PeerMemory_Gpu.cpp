@@ -240,7 +240,9 @@ void GpuPeerMemory::open_peer(int other, const SlabCard& mine, const SlabCard& t
     throw Error(error.code(), rank(),
                 std::string(error.what()) + "; " + describe(rank(), mine) +
                     " could not open the memory of " + describe(other, theirs) +
-                    (device >= 0 ? "" : ", which this rank does not see (CUDA_VISIBLE_DEVICES)"));
+                    (device >= 0 ? ""
+                                 : std::string(", which this rank does not see (") +
+                                       gpu_visibility_variable + ")"));
   }
 }
 

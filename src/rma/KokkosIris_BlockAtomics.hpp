@@ -35,7 +35,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_add(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::AddOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::AddOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -50,7 +50,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_sub(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::SubOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::SubOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -65,8 +65,8 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
                                         const Dst& dst, const Values& values, int peer,
                                         Options... options) {
-  Impl::atomic_block<Impl::ExchangeOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{},
-                                       values, Impl::Place::on(peer), options...);
+  Impl::atomic_block<Impl::ExchangeOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
+                                       Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
 KOKKOS_INLINE_FUNCTION void atomic_xchg(const TeamMember& team, const DeviceContext& context,
@@ -81,7 +81,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_xor(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::XorOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::XorOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -96,7 +96,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_and(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::AndOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::AndOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -111,7 +111,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_or(const TeamMember& team, const DeviceContext& context,
                                       const Dst& dst, const Values& values, int peer,
                                       Options... options) {
-  Impl::atomic_block<Impl::OrOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::OrOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                  Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -126,7 +126,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_min(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::MinOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::MinOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -141,7 +141,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Values, class..
 KOKKOS_INLINE_FUNCTION void atomic_max(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Values& values, int peer,
                                        Options... options) {
-  Impl::atomic_block<Impl::MaxOp>(Impl::RunAsTeam{team}, context, dst, Impl::NoOperand{}, values,
+  Impl::atomic_block<Impl::MaxOp>(Impl::as_team(team), context, dst, Impl::NoOperand{}, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Values, class... Options>
@@ -158,7 +158,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, class Compare, class 
 KOKKOS_INLINE_FUNCTION void atomic_cas(const TeamMember& team, const DeviceContext& context,
                                        const Dst& dst, const Compare& compare, const Values& values,
                                        int peer, Options... options) {
-  Impl::atomic_block<Impl::CasOp>(Impl::RunAsTeam{team}, context, dst, compare, values,
+  Impl::atomic_block<Impl::CasOp>(Impl::as_team(team), context, dst, compare, values,
                                   Impl::Place::on(peer), options...);
 }
 template <Impl::TeamHandle TeamMember, class T, class Compare, class Values, class... Options>

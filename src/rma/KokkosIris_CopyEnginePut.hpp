@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_DeviceContext.hpp>
+#include <core/KokkosIris_MemoryOrder.hpp>
 #include <cstddef>
 #include <rma/KokkosIris_CopyBlocks.hpp>
 #include <rma/KokkosIris_CopyEngineRing.hpp>
@@ -213,7 +214,7 @@ template <Impl::TeamHandle TeamMember, class T>
 KOKKOS_INLINE_FUNCTION bool put(const TeamMember& team, const DeviceContext& context, T* dst,
                                 const std::type_identity_t<T>* src, std::size_t n, int peer,
                                 CopyEngineTag, bool mask = true) {
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   return Impl::once_for_all(team,
                             [&] { return put(context, dst, src, n, peer, copy_engine, mask); });
 }
@@ -222,7 +223,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
 KOKKOS_INLINE_FUNCTION bool put(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, CopyEngineTag,
                                 const Mask&... mask) {
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   return Impl::once_for_all(team,
                             [&] { return put(context, dst, src, peer, copy_engine, mask...); });
 }
@@ -231,7 +232,7 @@ KOKKOS_INLINE_FUNCTION bool put_signal(const TeamMember& team, const DeviceConte
                                        const std::type_identity_t<T>* src, std::size_t n,
                                        signal_t* flag, signal_t value, Operation operation,
                                        int peer, CopyEngineTag) {
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   return Impl::once_for_all(team, [&] {
     return put_signal(context, dst, src, n, flag, value, operation, peer, copy_engine);
   });
@@ -242,7 +243,7 @@ KOKKOS_INLINE_FUNCTION bool put_signal(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Src& src, signal_t* flag,
                                        signal_t value, Operation operation, int peer,
                                        CopyEngineTag) {
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   return Impl::once_for_all(team, [&] {
     return put_signal(context, dst, src, flag, value, operation, peer, copy_engine);
   });

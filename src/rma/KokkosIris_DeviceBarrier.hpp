@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_DeviceContext.hpp>
 #include <core/KokkosIris_DeviceControl.hpp>
+#include <core/KokkosIris_MemoryOrder.hpp>
 #include <core/KokkosIris_Wait.hpp>
 #include <cstdint>
 #include <rma/KokkosIris_ViewTraits.hpp>
@@ -67,7 +68,7 @@ KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
 /// at a time.
 template <Impl::TeamHandle TeamMember>
 KOKKOS_INLINE_FUNCTION bool barrier(const TeamMember& team, const DeviceContext& context) {
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   return Impl::once_for_all(team, [&] { return barrier(context); });
 }
 

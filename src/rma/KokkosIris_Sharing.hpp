@@ -14,6 +14,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_Concurrency.hpp>
+#include <core/KokkosIris_GpuIntrinsics.hpp>
 #include <cstddef>
 #include <rma/KokkosIris_StridedLoop.hpp>
 #include <type_traits>
@@ -63,10 +64,15 @@ struct RunAsTeam {
   template <class Work>
   KOKKOS_INLINE_FUNCTION void operator()(const Work& work) const {
     share_among_team(m_team, work);
+    // The application's team barrier comes next, then a release by one thread.
+    KOKKOS_IF_ON_DEVICE((gpu_finish_stores();))
   }
 };
+/// Not a deduction guide: that is a function of the host for HIP's compiler.
 template <class TeamMember>
-RunAsTeam(const TeamMember&) -> RunAsTeam<TeamMember>;
+KOKKOS_INLINE_FUNCTION RunAsTeam<TeamMember> as_team(const TeamMember& team) {
+  return {team};
+}
 
 /// Kernel of share_over_space: worker number `part` of m_parts.
 template <class Work>

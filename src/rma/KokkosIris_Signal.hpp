@@ -96,7 +96,7 @@ KOKKOS_INLINE_FUNCTION void put_signal(const TeamMember& team, const DeviceConte
                                        signal_t* flag, signal_t value, Operation operation,
                                        int peer) {
   put(team, context, dst, src, n, peer);
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   Kokkos::single(Kokkos::PerTeam(team), [&] { signal(context, flag, value, operation, peer); });
 }
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
@@ -105,7 +105,7 @@ KOKKOS_INLINE_FUNCTION void put_signal(const TeamMember& team, const DeviceConte
                                        const Dst& dst, const Src& src, signal_t* flag,
                                        signal_t value, Operation operation, int peer) {
   put(team, context, dst, src, peer);
-  team.team_barrier();
+  Impl::barrier_before_release(team);
   Kokkos::single(Kokkos::PerTeam(team), [&] { signal(context, flag, value, operation, peer); });
 }
 ///@}

@@ -47,7 +47,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike... Mas
 KOKKOS_INLINE_FUNCTION void store(const TeamMember& team, const DeviceContext& context,
                                   const Dst& dst, const Impl::element_of<Dst>& value, int peer,
                                   const Mask&... mask) {
-  Impl::fill_block(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(peer), value, mask...);
+  Impl::fill_block(Impl::as_team(team), context, dst, Impl::Place::on(peer), value, mask...);
 }
 
 /// dst = src of rank `peer` where the mask is not 0, and `other` elsewhere; src is symmetric.
@@ -55,7 +55,7 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src, I
 KOKKOS_INLINE_FUNCTION void load(const TeamMember& team, const DeviceContext& context,
                                  const Dst& dst, const Src& src, int peer, const Mask& mask,
                                  const Impl::element_of<Dst>& other) {
-  Impl::load_block(Impl::RunAsTeam{team}, context, dst, src, Impl::Place::on(peer), mask, other);
+  Impl::load_block(Impl::as_team(team), context, dst, src, Impl::Place::on(peer), mask, other);
 }
 
 /// \name Contiguous blocks by a team
@@ -66,7 +66,7 @@ template <Impl::TeamHandle TeamMember, class T, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void get(const TeamMember& team, const DeviceContext& context, T* dst,
                                 const std::type_identity_t<T>* src, std::size_t n, int peer,
                                 Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::local(), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::local(), src,
                               Impl::Place::on(peer), n);
 }
 
@@ -75,7 +75,7 @@ template <Impl::TeamHandle TeamMember, class T, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void put(const TeamMember& team, const DeviceContext& context, T* dst,
                                 const std::type_identity_t<T>* src, std::size_t n, int peer,
                                 Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(peer), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::on(peer), src,
                               Impl::Place::local(), n);
 }
 
@@ -84,7 +84,7 @@ template <Impl::TeamHandle TeamMember, class T, std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void copy(const TeamMember& team, const DeviceContext& context, T* dst,
                                  const std::type_identity_t<T>* src, std::size_t n, int from,
                                  int to, Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(to), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::on(to), src,
                               Impl::Place::on(from), n);
 }
 ///@}
@@ -99,13 +99,13 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
           std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void get(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::local(), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::local(), src,
                               Impl::Place::on(peer));
 }
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
 KOKKOS_INLINE_FUNCTION void get(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, const Mask& mask) {
-  Impl::copy_block(Impl::RunAsTeam{team}, context, dst, Impl::Place::local(), src,
+  Impl::copy_block(Impl::as_team(team), context, dst, Impl::Place::local(), src,
                    Impl::Place::on(peer), mask);
 }
 
@@ -114,13 +114,13 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
           std::size_t Alignment = 1>
 KOKKOS_INLINE_FUNCTION void put(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(peer), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::on(peer), src,
                               Impl::Place::local());
 }
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
 KOKKOS_INLINE_FUNCTION void put(const TeamMember& team, const DeviceContext& context,
                                 const Dst& dst, const Src& src, int peer, const Mask& mask) {
-  Impl::copy_block(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(peer), src,
+  Impl::copy_block(Impl::as_team(team), context, dst, Impl::Place::on(peer), src,
                    Impl::Place::local(), mask);
 }
 
@@ -130,14 +130,14 @@ template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src,
 KOKKOS_INLINE_FUNCTION void copy(const TeamMember& team, const DeviceContext& context,
                                  const Dst& dst, const Src& src, int from, int to,
                                  Aligned<Alignment> = {}) {
-  Impl::copy_block<Alignment>(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(to), src,
+  Impl::copy_block<Alignment>(Impl::as_team(team), context, dst, Impl::Place::on(to), src,
                               Impl::Place::on(from));
 }
 template <Impl::TeamHandle TeamMember, Impl::ViewLike Dst, Impl::ViewLike Src, Impl::ViewLike Mask>
 KOKKOS_INLINE_FUNCTION void copy(const TeamMember& team, const DeviceContext& context,
                                  const Dst& dst, const Src& src, int from, int to,
                                  const Mask& mask) {
-  Impl::copy_block(Impl::RunAsTeam{team}, context, dst, Impl::Place::on(to), src,
+  Impl::copy_block(Impl::as_team(team), context, dst, Impl::Place::on(to), src,
                    Impl::Place::on(from), mask);
 }
 ///@}

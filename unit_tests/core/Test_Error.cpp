@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1
+// no_gpu: *
 
 #include <TestUtilities.hpp>
 #include <set>

@@ -37,7 +37,7 @@ TEST_P(Threads, PlainDataBehindABarrier) {
     const int next = (context.rank() + 1) % context.size();
     const int previous = (context.rank() + context.size() - 1) % context.size();
     const auto view = context.empty<int*>("v", 64);
-    const Kokkos::Serial exec;
+    const ::Test::PlainSpace exec;
     for (int round = 0; round < 200; ++round) {
       view.peer(next)(round % 64) = 1000 * context.rank() + round;
       context.barrier(exec);
@@ -51,7 +51,7 @@ TEST_P(Threads, AllocateAndDrop) {
   ::Test::run_as_threads(GetParam(), [](Bootstrap& bootstrap) {
     Context context(bootstrap, small);
     std::vector<Ints> live;
-    const Kokkos::Serial exec;
+    const ::Test::PlainSpace exec;
     for (std::uint64_t i = 0; i < 500; ++i) {
       const std::uint64_t own = ::Test::random_bits(::Test::stream(context.rank()), i);
       if (live.size() > own % 20) {
@@ -115,7 +115,7 @@ TEST_P(Threads, OneLeaves) {
       context.reset();
     } else {
       ::Test::expect_error(
-          ErrorCode::peer_died, [&] { context->barrier(Kokkos::Serial()); }, "rank 0");
+          ErrorCode::peer_died, [&] { context->barrier(::Test::PlainSpace()); }, "rank 0");
     }
   });
 }
@@ -172,8 +172,8 @@ TEST_P(Threads, FailuresAtAnyMoment) {
     }
     EXPECT_GT(errors, 0);
     live.clear();
-    context.barrier(Kokkos::Serial());
-    context.barrier(Kokkos::Serial());
+    context.barrier(::Test::PlainSpace());
+    context.barrier(::Test::PlainSpace());
     EXPECT_EQ(context.heap_used(), 0u);
   });
 }

@@ -12,6 +12,7 @@
 #include <FusedOracle.hpp>
 #include <TestUtilities.hpp>
 #include <algorithm>
+#include <fused/arch/mfma/KokkosIris_MfmaWave.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -165,18 +166,23 @@ class FusedBench {
   }
 
   /// The engines that the backend has, for loops over all of them, and what it has for `engine`.
-  /// (The portable one serves where sm90 cannot: FusedConfig.)
+  /// (On a GPU the portable one serves where its own cannot: FusedConfig.)
   std::vector<TileEngine> engines() const {
-    if (on_gpu()) return {TileEngine::portable, TileEngine::sm90};
-    return {std::begin(all_engines), std::end(all_engines)};
+    if (on_gpu()) return {TileEngine::portable, gpu_engine};
+    std::vector<TileEngine> engines(std::begin(all_engines), std::end(all_engines));
+    engines.push_back(TileEngine::mfma);  // emulated
+    return engines;
   }
   TileEngine engine(TileEngine wanted) const {
     if (!on_gpu()) return wanted;
-    if (wanted == TileEngine::packed) return TileEngine::sm90;
+    if (wanted == TileEngine::packed) return gpu_engine;
     return wanted == TileEngine::blas ? TileEngine::portable : wanted;
   }
   /// What automatic means for float and double.
-  const char* default_engine() const { return on_gpu() ? "portable" : "packed"; }
+  const char* default_engine() const {
+    if (!on_gpu()) return "packed";
+    return KokkosIris::Impl::have_mfma_gpu ? "mfma" : "portable";
+  }
   bool has(Element element, Space space) const { return on_gpu() || ::Test::has(element, space); }
 
   /// Operands with their data, C poisoned. Local.
@@ -271,6 +277,8 @@ class FusedBench {
 
  private:
   static constexpr std::int64_t bias_stride = 2;
+  static constexpr TileEngine gpu_engine =
+      KokkosIris::Impl::have_mfma_gpu ? TileEngine::mfma : TileEngine::sm90;
 
   void prepare_bias(const Problem& p) {
     m_bias.clear();

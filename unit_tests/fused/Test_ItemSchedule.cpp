@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// no_gpu: *
 
 // How fused operations are cut into items, and that the waits of the tile exchange cannot form a
 // cycle.

@@ -88,7 +88,6 @@ FUSED_TEST(MatmulReuse, HalfManyTimes) {
 /// The same bits in every call, whichever rank is late, and on every rank.
 FUSED_TEST(MatmulReuse, BitwiseReproducible) {
   FusedBench bench(backend);
-  int number = 0;
   for (const FusedOperation operation : all_operations) {
     for (const TileEngine engine : bench.engines()) {
       Problem problem{Element::f32, operation, 67, 45, 51};
@@ -113,7 +112,6 @@ FUSED_TEST(MatmulReuse, BitwiseReproducible) {
             operation == FusedOperation::matmul_all_gather) {
           bench.agreed_hash();
         }
-        ++number;
       }
       bench.check(problem, "", way.workspace.engine());
     }

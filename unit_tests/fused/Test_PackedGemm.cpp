@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// no_gpu: *
 
 // The host tile engine, every instruction set that this processor has, against plain loops in
 // double. Operands, packed memory and outputs end (or begin) at inaccessible pages, and everything

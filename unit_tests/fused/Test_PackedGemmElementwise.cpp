@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// no_gpu: *
 
 // The element-wise functions of the host tile engine: conversions of 16-bit types, rounding,
 // ranges.

@@ -310,7 +310,7 @@ constexpr bool can_be_resized = requires(View view) {
 || requires(View view) { Kokkos::resize(Kokkos::WithoutInitializing, view, std::size_t(3)); }
 || requires(View view) { Kokkos::resize(view, view.layout()); }
 || requires(View view) { Kokkos::realloc(view, std::size_t(3)); }
-|| requires(View view) { Kokkos::realloc(Kokkos::view_alloc(Kokkos::Serial()), view, 3); }
+|| requires(View view) { Kokkos::realloc(Kokkos::view_alloc(::Test::PlainSpace()), view, 3); }
 || requires(View view) { resize(view, 3); };
 static_assert(!can_be_resized<KokkosIris::Context<Kokkos::HostSpace>::view_type<double*>>);
 static_assert(

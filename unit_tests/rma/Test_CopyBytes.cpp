@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// no_gpu: CopyBytes.*-*BlocksSharedByWorkers
 
 // The byte movers and the addressing of blocks, without a context.
 // ranks: 1

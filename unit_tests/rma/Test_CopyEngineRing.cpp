@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // ranks: 1 2
+// no_gpu: -CopyEngineProducers*
 
 // The rings and the host's copy engine by themselves: no data goes to another rank here.
 

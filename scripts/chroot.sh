@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Another Debian suite in a folder, for compilers and libraries that the machine's own does not have; to
+# be sourced; it sources lib.sh. Needs root and the machine's own Debian mirror.
+#
+#   chroot_prepare <name> "<suite> [<further suite>]" <package>...   makes it, or what it lacks
+#   chroot_take <file>                                               copies a file into its cache
+#   chroot_run <command>...                                          runs a command in it
+#
+# All of it lies in $cache/chroot/<name>: root (the system) and cache (its ccache, its Kokkos builds). In it
+# this checkout is /source, which cannot be written but for /source/build: that is build/<name> of the
+# checkout. Suites under development change; who wants their newest state removes $cache/chroot/<name>.
+# What is mounted for a command is mounted in a namespace of the command's own. So it is gone when the
+# command is, however that ends, and nothing needs to be unmounted.
+# shellcheck source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+chroot_require() {
+  [ "$(id -u)" -eq 0 ] || die "$0 makes a chroot, so it has to be run as root (or as root of a container)"
+  unshare --mount --pid --fork true 2>/dev/null ||
+    die "$0 mounts in a namespace of its own, which this system does not allow (CAP_SYS_ADMIN is needed)"
+  if ! command -v debootstrap >/dev/null; then
+    export DEBIAN_FRONTEND=noninteractive
+    step "update the package lists" apt-get -o Acquire::Retries=3 update
+    step "install debootstrap" apt-get -o Acquire::Retries=3 install -y --no-install-recommends debootstrap
+  fi
+}
+
+# The mirror that the machine's own packages of Debian come from.
+chroot_mirror() {
+  local codename
+  codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+  # shellcheck disable=SC2016 # apt's own variables
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+    awk -v release="$codename" '$2 == release { print $1; exit }'
+}
+
+# chroot_bootstrap <folder> <suite> [<further suite>]
+chroot_bootstrap() {
+  local folder=$1 keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror suite
+  shift
+  mirror=$(chroot_mirror)
+  [ -n "$mirror" ] || { echo "no Debian mirror among the package sources of this machine"; return 1; }
+  rm -rf "$folder.new"
+  # The script named last knows every newer suite; older releases of debootstrap lack their names.
+  # A namespace of its own, too: where debootstrap is killed it leaves /proc mounted.
+  unshare --mount --propagation private --pid --fork --kill-child debootstrap --variant=minbase --keyring="$keyring" "$1" "$folder.new" "$mirror" \
+    /usr/share/debootstrap/scripts/sid
+  for suite in "$@"; do
+    printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n\n' "$mirror" "$suite" "$keyring"
+  done >"$folder.new/etc/apt/sources.list.d/suites.sources"
+  rm -f "$folder.new/etc/apt/sources.list"
+  # Proxies and the like.
+  apt-config dump --no-empty Acquire | grep -v '::IndexTargets' >"$folder.new/etc/apt/apt.conf.d/50machine" || true
+  mkdir -p "$folder.new/source" "$folder.new/root/.cache/kokkosiris"
+  mv "$folder.new" "$folder"
+}
+
+# In the chroot, with a further suite ahead of the first one.
+chroot_install() {
+  local further=$1
+  shift
+  # shellcheck disable=SC2016 # for the shell in the chroot
+  chroot_run sh -euc 'export DEBIAN_FRONTEND=noninteractive
+    dpkg --configure -a # after a run that was stopped here
+    apt-get -o Acquire::Retries=3 update
+    further=$1
+    shift
+    apt-get -o Acquire::Retries=3 install -y --no-install-recommends ${further:+-t "$further"} "$@"
+    apt-get clean' chroot_install "$further" "$@"
+  printf '%s\n' "$further" "$@" >"$chroot/packages"
+}
+
+# chroot_prepare <name> <suites> <package>...
+chroot_prepare() {
+  local name=$1
+  local -a suites
+  read -ra suites <<<"$2"
+  shift 2
+  chroot_require
+  chroot=$cache/chroot/$name
+  build_dir_of_chroot=$source_dir/build/$name
+  mkdir -p "$chroot/cache" "$build_dir_of_chroot"
+  exec 9>"$chroot/lock"
+  flock -w 1800 9 || die "another script has held $chroot/lock for half an hour"
+  [ -d "$chroot/root" ] || step "make a chroot of Debian ${suites[*]}" chroot_bootstrap "$chroot/root" "${suites[@]}"
+  if ! printf '%s\n' "${suites[1]:-}" "$@" | cmp -s - "$chroot/packages"; then
+    step "install packages in the chroot $name" chroot_install "${suites[1]:-}" "$@"
+  fi
+  exec 9>&-
+}
+
+# chroot_run <command>...: in /source of the chroot, with a clean environment.
+chroot_run() {
+  local -a variables=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
+    "TERM=${TERM:-dumb}" KOKKOSIRIS_IN_CHROOT=1 CCACHE_DIR=/root/.cache/kokkosiris/ccache)
+  cp -L /etc/resolv.conf /etc/hosts "$chroot/root/etc/"
+  # shellcheck disable=SC2016 # for the shell in the namespace
+  unshare --mount --propagation private --pid --fork --kill-child bash -euc '
+    root=$1/root
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --rbind /dev "$root/dev"
+    mount --bind "$1/cache" "$root/root/.cache/kokkosiris"
+    mount --bind "$2" "$root/source"
+    mount -o remount,bind,ro "$root/source"
+    mount --bind "$3" "$root/source/build"
+    shift 3
+    exec chroot "$root" env -C /source -i "$@"' chroot_run "$chroot" "$source_dir" "$build_dir_of_chroot" \
+    "${variables[@]}" "$@"
+}
+
+# chroot_take <file>
+chroot_take() { cp -u "$1" "$chroot/cache/"; }

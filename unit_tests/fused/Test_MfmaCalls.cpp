@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The fused operations with the engine for AMD's matrix cores: on those GPUs, and on the host with
+// the instructions emulated, where schedule, exchange, epilogues and lane mapping are the same
+// text.
+//
+// ranks: 1 2 3 4
+
+#include <FusedBench.hpp>
+#include <fused/KokkosIris_TileEngine_Mfma.hpp>
+
+namespace {
+
+using namespace ::Test;
+
+struct Extents {
+  std::int64_t m, n, k;
+};
+
+constexpr std::size_t arena_bytes = std::size_t(2) << 20;
+
+/// True where the engine is refused: on GPUs of another make.
+bool refused(const FusedBench& bench) { return bench.on_gpu() && !KokkosIris::Impl::have_mfma_gpu; }
+
+Layout layout(int number) { return static_cast<Layout>(number % layout_count); }
+
+void run(FusedBench& bench, const Extents& e, FusedOperation operation, int number,
+         const FusedConfig& sizes = {}) {
+  Problem problem{all_elements[number % 4], operation, e.m, e.n, e.k};
+  constexpr BiasAxis axes[] = {BiasAxis::cols, BiasAxis::none, BiasAxis::rows};
+  problem.bias = axes[number % 3];
+  problem.bias_rank = number % 2 == 0 ? -1 : number / 2 % bench.ranks();
+  problem.seed = static_cast<std::uint64_t>(number);
+  Way way;
+  way.config = sizes;
+  way.config.engine = TileEngine::mfma;
+  way.a = layout(number + bench.rank());
+  way.b = layout(number / 2 + 3 * bench.rank());
+  way.c = layout(number / 3 + bench.rank());
+  way.offset = (number + 5 * bench.rank()) % 17;
+  way.async_op = number % 5 == 0;
+  if (number % 3 == 0 && bench.has(problem.element, Space::parallel)) way.space = Space::parallel;
+  const auto workspace = bench.run(problem, way, ", case " + std::to_string(number));
+  EXPECT_EQ(workspace.engine(), "mfma");
+  if (operation == FusedOperation::matmul_all_reduce) bench.agreed_hash();
+}
+
+/// Every operation and type; extents around the tiles.
+FUSED_TEST(MfmaCalls, Shapes) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  int number = 0;
+  for (const Extents& extents :
+       {Extents{37, 29, 41}, Extents{1, 1, 1}, Extents{130, 17, 33}, Extents{17, 131, 5},
+        Extents{0, 3, 4}, Extents{3, 0, 4}, Extents{4, 3, 0}, Extents{64, 128, 32}}) {
+    for (const FusedOperation operation : all_operations) {
+      for (int type = 0; type < 4; ++type, ++number) run(bench, extents, operation, number);
+      ++number;  // other layouts and biases for the same type
+    }
+  }
+}
+
+/// Tiles narrower than the engine's, and so many that staging is used again and again.
+FUSED_TEST(MfmaCalls, SmallTiles) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  int number = 0;
+  for (const FusedOperation operation : all_operations) {
+    for (const int width : {16, 48}) {
+      for (const int teams : {1, 2}) {
+        for (int i = 0; i < 3; ++i, ++number) {
+          run(bench, {71, 65, 19}, operation, number,
+              {.panel_rows = 24, .block_columns = width, .teams = teams});
+        }
+      }
+    }
+  }
+}
+
+/// Operands as the engine likes them: chunks of 16 bytes from the begin to the end, to and from all
+/// ranks; both layouts of each operand.
+FUSED_TEST(MfmaCalls, AlignedOperands) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  int number = 0;
+  for (const FusedOperation operation : all_operations) {
+    for (int layouts = 0; layouts < 8; ++layouts, ++number) {
+      Problem problem{all_elements[number % 4], operation, 128, 128, 64, BiasAxis::cols};
+      problem.seed = static_cast<std::uint64_t>(number);
+      Way way;
+      way.config.engine = TileEngine::mfma;
+      way.aligned = true;
+      way.a = layout(layouts % 2);
+      way.b = layout(layouts / 2 % 2);
+      way.c = layout(layouts / 4);
+      bench.run(problem, way, ", layouts " + std::to_string(layouts));
+    }
+  }
+}
+
+/// One workspace for calls with other data, layouts and alignments, sometimes with a late rank; the
+/// same bits for the same data.
+FUSED_TEST(MfmaCalls, ReusedWorkspace) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  for (const FusedOperation operation : all_operations) {
+    Way way;
+    way.config = {.engine = TileEngine::mfma, .panel_rows = 32, .block_columns = 16};
+    std::uint64_t first = 0;
+    for (int number = 0; number < 8; ++number) {
+      Problem problem{Element::f16, operation, 70, 40, 24, BiasAxis::rows};
+      problem.seed = static_cast<std::uint64_t>(number % 7);  // the last data are the first
+      way.a = layout(number + bench.rank());
+      way.b = layout(number / 2);
+      way.c = layout(number / 3 + bench.rank());
+      way.offset = number;
+      if (number % 6 == bench.rank()) ::Test::delay(5);
+      bench.prepare(problem, way);
+      const auto workspace = bench.call(problem, way);
+      const std::uint64_t hash = bench.arena_c.hash();
+      bench.check(problem, ", call " + std::to_string(number));
+      if (number == 0) first = hash;
+      if (number == 7) {
+        EXPECT_EQ(hash, first);
+      }
+      if (number > 0) {
+        EXPECT_EQ(workspace.state(), way.workspace.state());
+      }
+      way.workspace = workspace;
+    }
+  }
+}
+
+/// Where it is chosen, and where it is not to be had.
+TEST(MfmaEngine, Choice) {
+  using KokkosIris::Impl::choose_engine;
+  using KokkosIris::Impl::EngineChoice;
+  const auto choose = [](TileEngine requested, const EngineChoice& choice, std::string& fault) {
+    fault.clear();
+    return choose_engine(requested, choice, 100, fault);
+  };
+  const EngineChoice host{true, false, true}, amd{false, false, true}, other{false, false, false};
+  std::string fault;
+  EXPECT_EQ(choose(TileEngine::automatic, amd, fault), TileEngine::mfma);
+  EXPECT_EQ(choose(TileEngine::automatic, other, fault), TileEngine::portable);
+  EXPECT_EQ(choose(TileEngine::automatic, host, fault), TileEngine::packed);
+  EXPECT_EQ(choose(TileEngine::portable, amd, fault), TileEngine::portable);
+  EXPECT_EQ(choose(TileEngine::mfma, host, fault), TileEngine::mfma);
+  EXPECT_EQ(choose(TileEngine::mfma, amd, fault), TileEngine::mfma);
+  EXPECT_EQ(fault, "");
+  choose(TileEngine::mfma, other, fault);
+  EXPECT_NE(fault.find("gfx90a"), std::string::npos) << fault;
+
+  setenv("KOKKOSIRIS_ENGINE", "mfma", 1);
+  EXPECT_EQ(choose(TileEngine::automatic, host, fault), TileEngine::mfma);
+  EXPECT_EQ(fault, "");
+  setenv("KOKKOSIRIS_ENGINE", "mfm", 1);
+  choose(TileEngine::automatic, host, fault);
+  EXPECT_NE(fault.find("sm90 or mfma"), std::string::npos) << fault;
+  unsetenv("KOKKOSIRIS_ENGINE");
+}
+
+}  // namespace
