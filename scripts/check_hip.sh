@@ -17,7 +17,7 @@ expect() {
   shift 2
   output=$("$@" 2>&1) || status=$?
   [ "$status" -eq "$expected" ] || die "'$*' ended with status $status, not $expected: $output"
-  grep -qF "$text" <<<"$output" || die "'$*' did not print '$text': $output"
+  grep -qF -- "$text" <<<"$output" || die "'$*' did not print '$text': $output"
 }
 
 run_without_gpu() {

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(256)
   tile[threadIdx.x] = float4{sum[0], sum[1], sum[2], sum[3]};
 #endif
 #ifndef FAULT_arrival
-  __asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  __asm__ volatile("s_waitcnt vmcnt(0) expcnt(0)" ::: "memory");
 #endif
   __syncthreads();
   if (threadIdx.x == 0) __hip_atomic_store(theirs, 1ul, __ATOMIC_RELEASE, release_scope);

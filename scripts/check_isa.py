@@ -16,7 +16,8 @@ gfx942) unless another source is named:
             of the flag (gfx942: sc0 sc1)
   acquire   an acquire at system scope: the load of the flag (gfx942: sc0 sc1), s_waitcnt vmcnt(0), then
             buffer_inv sc0 sc1 (gfx90a: buffer_invl2 and buffer_wbinvl1_vol)
-  arrival   each wave waits for its stores before the team's barrier (s_waitcnt vmcnt(0), s_barrier)
+  arrival   each wave waits for its stores before a team's barrier (s_waitcnt vmcnt(0) expcnt(0), s_barrier;
+            gpu_finish_stores in src/core/KokkosIris_GpuIntrinsics.hpp)
   stores    16 bytes at a time (global_store_dwordx4 or flat_store_dwordx4)
   matrix    v_mfma of the element type, the kernel's first template argument ("AMD Instinct MI300 ISA")
 """
@@ -178,13 +179,10 @@ def acquire(kernel, architecture, limits):
 
 def arrival(kernel, architecture, limits):
     for place, line in enumerate(kernel.code):
-        if line == "s_barrier":
-            for text in reversed(kernel.code[max(0, place - 3):place]):
-                if re.match(ARRIVED, text):
-                    return None
-                if re.match(STORE, text):
-                    break
-    return "no s_barrier behind s_waitcnt vmcnt(0)"
+        # Kokkos' team_barrier asks for the size of the team in between.
+        if line == "s_waitcnt vmcnt(0) expcnt(0)" and after(kernel.code, place, 16, "s_barrier", STORE):
+            return None
+    return "no s_waitcnt vmcnt(0) expcnt(0), s_barrier in this order"
 
 
 def stores(kernel, architecture, limits):
