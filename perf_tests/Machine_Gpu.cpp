@@ -14,9 +14,10 @@ std::string version_text(int version, int major_unit, int minor_unit) {
          std::to_string(version % major_unit / minor_unit);
 }
 
-/// The kernel module's version, where it tells: "NVRM version: ... Module  580.82.07  Release ...".
-std::string kernel_module_version() {
-  std::ifstream file("/proc/driver/nvidia/version");
+/// The kernel module's version, where it tells: "NVRM version: ... Module  580.82.07  Release ...",
+/// "6.10.5".
+std::string kernel_module_version(const char* file_name) {
+  std::ifstream file(file_name);
   for (std::string word; file >> word;) {
     const bool is_version = word.find_first_not_of("0123456789.") == std::string::npos &&
                             word.find('.') != std::string::npos;
@@ -35,17 +36,19 @@ void describe_gpus(Surroundings& surroundings) {
 #if defined(KOKKOS_ENABLE_CUDA)
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
-  std::string driver_text = "CUDA " + version_text(driver, 1000, 10);
-  const std::string module = kernel_module_version();
-  if (!module.empty()) driver_text = module + " (" + driver_text + ")";
-  surroundings.versions.emplace_back("driver", driver_text);
-  surroundings.versions.emplace_back("runtime", "CUDA " + version_text(runtime, 1000, 10));
+  const std::string driver_name = "CUDA " + version_text(driver, 1000, 10);
+  const std::string runtime_name = "CUDA " + version_text(runtime, 1000, 10);
+  const std::string module = kernel_module_version("/proc/driver/nvidia/version");
 #else
   if (hipDriverGetVersion(&driver) != hipSuccess) driver = 0;
   if (hipRuntimeGetVersion(&runtime) != hipSuccess) runtime = 0;
-  surroundings.versions.emplace_back("driver", "HIP " + version_text(driver, 10000000, 100000));
-  surroundings.versions.emplace_back("runtime", "HIP " + version_text(runtime, 10000000, 100000));
+  const std::string driver_name = "HIP " + version_text(driver, 10000000, 100000);
+  const std::string runtime_name = "HIP " + version_text(runtime, 10000000, 100000);
+  const std::string module = kernel_module_version("/sys/module/amdgpu/version");
 #endif
+  surroundings.versions.emplace_back(
+      "driver", module.empty() ? driver_name : module + " (" + driver_name + ")");
+  surroundings.versions.emplace_back("runtime", runtime_name);
 }
 
 }  // namespace Bench

@@ -29,8 +29,8 @@ for file in "${files[@]}"; do
       ;;
   esac
   case $file in
-    *.hpp | *.cpp | *.cu) cpp+=("$file") ;;&
-    *.hpp | *.cpp | *.cu | *.hpp.in | *.cmake | *.cmake.in | */CMakeLists.txt | CMakeLists.txt | *.sh | *.py | *.patch | .ci/run)
+    *.hpp | *.cpp | *.cu | *.hip) cpp+=("$file") ;;&
+    *.hpp | *.cpp | *.cu | *.hip | *.hpp.in | *.cmake | *.cmake.in | */CMakeLists.txt | CMakeLists.txt | *.sh | *.py | *.patch | .ci/run)
       for line in "SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project" \
         "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"; do
         head -n 3 "$file" | grep -qF "$line" || { echo "$file: no line '$line' at the top" && status=1; }

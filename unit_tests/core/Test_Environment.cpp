@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 3
-// no_gpu: *
+// no_gpu: -*ContextTakesItsDefaults:*BadValueOnOneRank*
 
 #include <TestUtilities.hpp>
 #include <cstdlib>
