@@ -316,9 +316,8 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
     case TileEngine::mfma:
       if (!choice.mfma) {
         fault =
-            "the mfma tile engine serves AMD GPUs of gfx90a and gfx942 in builds of Kokkos for "
-            "them, "
-            "and host backends, where it is emulated for tests";
+            "the mfma tile engine serves AMD GPUs in builds of Kokkos for gfx90a or gfx942, and "
+            "host backends, where it is emulated for tests";
       }
       return requested;
   }

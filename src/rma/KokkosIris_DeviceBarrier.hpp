@@ -19,22 +19,31 @@
 namespace KokkosIris {
 namespace Impl {
 
+/// Counts one more barrier at another rank, in its memory: part of a release, see begin_release().
+///
+/// On GPUs by an addition, which needs not know the count: that is in memory, and every acquire
+/// empties the first cache, so its latency would come before the way to the peer. On processors a
+/// store, which nobody waits for.
+KOKKOS_INLINE_FUNCTION void count_arrival(std::uint64_t* there,
+                                          [[maybe_unused]] const std::uint64_t& own_count) {
+  KOKKOS_IF_ON_HOST((store_in_release(there, own_count + 1);))
+  KOKKOS_IF_ON_DEVICE((desul::atomic_add(there, std::uint64_t(1), desul::MemoryOrderRelaxed{},
+                                         desul::MemoryScopeNode{});))
+}
+
 /// Tells every other rank that this one has entered one more barrier: a release to all of them.
 /// \return how many this rank has entered
 KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& context) {
   const DeviceState& state = context.state();
   std::uint64_t& own_count = state.control->barrier_generation.value;
-  // Written last: on GPUs the fence would wait until the write has arrived.
-  const std::uint64_t entered = own_count + 1;
   if (state.size > 1) begin_release();
   for (int step = 1; step < state.size; ++step) {
     // Each rank starts with its neighbour, so that the ranks do not all write to one at a time.
-    const int peer = (state.rank + step) % state.size;
-    store_in_release(&context.translate(state.control, peer)->arrivals()[state.rank].value,
-                     entered);
+    const int next = state.rank + step;
+    const int peer = next < state.size ? next : next - state.size;
+    count_arrival(&context.translate(state.control, peer)->arrivals()[state.rank].value, own_count);
   }
-  own_count = entered;
-  return entered;
+  return ++own_count;  // last: the fence would wait until the write has arrived
 }
 
 }  // namespace Impl
@@ -46,7 +55,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& conte
 /// kernel boundaries before and after. One thread of a rank at a time; the kernels of all ranks
 /// must be able to run at the same time. Copies of the copy engine are not covered (quiet before).
 ///
-/// Every rank writes the number of barriers it has entered to a word of its own on each rank, so a
+/// Every rank keeps the number of barriers it has entered in a word of its own on each rank, so a
 /// rank polls its own memory only, and a barrier needs no reset: a rank may be one barrier ahead of
 /// another.
 /// \return false if given up, see wait_until
@@ -54,7 +63,8 @@ KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
   const Impl::DeviceState& state = context.state();
   const std::uint64_t generation = Impl::announce_arrival(context);
   for (int step = 1; step < state.size; ++step) {
-    const int peer = (state.rank + step) % state.size;
+    const int next = state.rank + step;
+    const int peer = next < state.size ? next : next - state.size;
     if (!Impl::wait_counter(context, Impl::WaitSite{Impl::WaitPhase::device_barrier, peer},
                             &state.control->arrivals()[peer].value, generation)) {
       return false;

@@ -14,7 +14,39 @@
 #include <limits>
 #include <stdexcept>
 
+/// Not unnamed: what only devices call would be an unused function there.
+namespace MfmaTileTest {
+
+/// A team that looks at its barriers which halves of scratch memory have changed since the one
+/// before. (On the host phases follow each other, so that a missing barrier would not be noticed
+/// otherwise.)
+struct WatchfulTeam {
+  std::vector<char>* scratch;
+  std::vector<char>* before;
+  std::vector<std::string>* changes;  ///< of each barrier: the numbers of the halves
+
+  KOKKOS_FUNCTION void team_barrier() const { KOKKOS_IF_ON_HOST((look();)) }
+  KOKKOS_FUNCTION int team_rank() const { return 0; }
+  void look() const {
+    const std::size_t half = scratch->size() / 2;
+    std::string changed;
+    for (std::size_t h = 0; h < 2; ++h) {
+      const auto begin = static_cast<std::ptrdiff_t>(h * half);
+      const auto end = begin + static_cast<std::ptrdiff_t>(half);
+      if (!std::equal(scratch->begin() + begin, scratch->begin() + end, before->begin() + begin)) {
+        changed += std::to_string(h);
+      }
+    }
+    changes->push_back(changed);
+    *before = *scratch;
+  }
+};
+
+}  // namespace MfmaTileTest
+
 namespace {
+
+using MfmaTileTest::WatchfulTeam;
 
 using namespace ::Test;
 using KokkosIris::Impl::AccTile;
@@ -291,31 +323,6 @@ TYPED_TEST(MfmaTile, NothingIsReadOutsideOfOperands) {
     }
   }
 }
-
-/// A team that looks at its barriers which halves of scratch memory have changed since the one
-/// before. (On the host phases follow each other, so that a missing barrier would not be noticed
-/// otherwise.)
-struct WatchfulTeam {
-  std::vector<char>* scratch;
-  std::vector<char>* before;
-  std::vector<std::string>* changes;  ///< of each barrier: the numbers of the halves
-
-  KOKKOS_FUNCTION void team_barrier() const { KOKKOS_IF_ON_HOST((look();)) }
-  KOKKOS_FUNCTION int team_rank() const { return 0; }
-  void look() const {
-    const std::size_t half = scratch->size() / 2;
-    std::string changed;
-    for (std::size_t h = 0; h < 2; ++h) {
-      const auto begin = static_cast<std::ptrdiff_t>(h * half);
-      const auto end = begin + static_cast<std::ptrdiff_t>(half);
-      if (!std::equal(scratch->begin() + begin, scratch->begin() + end, before->begin() + begin)) {
-        changed += std::to_string(h);
-      }
-    }
-    changes->push_back(changed);
-    *before = *scratch;
-  }
-};
 
 /// What is written between two barriers is one half of scratch memory, and it is read between the
 /// next two, when the other half is written.
