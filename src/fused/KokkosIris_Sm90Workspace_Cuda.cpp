@@ -26,8 +26,10 @@ constexpr double memory_gb_s = 4000.0;  ///< of all blocks
 /// Messages in packets are twice as long.
 constexpr std::int64_t most_packet_bytes = std::int64_t(2) << 20;
 constexpr std::int64_t most_small_rows = 512;
-/// Shards that blocks send themselves: copy engines take 10 us to begin.
+/// Shards that blocks send themselves, because copy engines take 10 us to begin: so large, if the
+/// product with a shard takes no longer than this.
 constexpr std::int64_t most_pushed_bytes = std::int64_t(2) << 20;
+constexpr double longest_pushed_us = 6.0;
 constexpr std::int64_t pushed_piece_bytes = 8192;
 
 bool exchanges(const FusedProblem& p) {
@@ -160,9 +162,12 @@ void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
     e.chunks = static_cast<int>(ceil_div(p.m(), e.chunk_rows));
     e.rows = static_cast<int>(p.m());
     e.gathered_bytes = p.m() * w.pitch * 2;
-    // Blocks send whole vectors.
+    // The own shard's product hides what the copy engine takes to begin, or it does not. Blocks
+    // send whole vectors.
+    const TilePlan plan{w.variant.columns, w.variant.small, w.arguments.tiles.parts};
+    const bool is_short = estimated_us(p, plan) / p.ranks < longest_pushed_us;
     const bool is_small = (p.ranks - 1) * e.gathered_bytes <= most_pushed_bytes;
-    if (is_small && w.pitch == w.shard_k) {
+    if (is_short && is_small && w.pitch == w.shard_k) {
       e.piece_rows = static_cast<int>(
           std::clamp<std::int64_t>(pushed_piece_bytes / (2 * w.pitch), 1, e.chunk_rows));
     }
