@@ -12,7 +12,7 @@ metadata; memory models of gfx90a and gfx942) unless another source is named:
   scratch   no private memory, no spilt vector registers, no instruction that accesses private memory
   size      wavefronts of 64, at most so many vector registers and bytes of fixed LDS (limits_of)
   atomics   no floating-point atomics of the hardware on gfx90a, where they do nothing in fine-grained
-            memory, of which heaps are ("HIP documentation", "Hardware atomics operation support")
+            memory, of which heaps are (ROCm documentation, "Hardware atomics operation support")
   release   a release at system scope: buffer_wbl2 (gfx942: sc0 sc1), then s_waitcnt vmcnt(0), then the store
             of the flag (gfx942: sc0 sc1)
   acquire   an acquire at system scope: the load of the flag (gfx942: sc0 sc1), s_waitcnt vmcnt(0), then
