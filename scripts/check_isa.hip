@@ -31,21 +31,52 @@ __global__ void __launch_bounds__(256)
   for (int i = 0; i < 256; ++i) many[i] = sums[i * index];
   sums[threadIdx.x] = many[index];
 #endif
-#ifdef FAULT_size
-  float live[160];
+#ifdef FAULT_scratch_instruction
+  float from_scratch;
+  __asm__ volatile("scratch_load_dword %0, off, s0" : "=v"(from_scratch));
+  sums[threadIdx.x] = from_scratch;
+#endif
+#ifdef FAULT_registers
+  float live[320];
 #pragma unroll
-  for (int i = 0; i < 160; ++i) live[i] = sums[i * 256 + threadIdx.x];
+  for (int i = 0; i < 320; ++i) live[i] = sums[i * 256 + threadIdx.x];
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < 160; ++i) sums[i * 256 + threadIdx.x] = live[159 - i] * live[i];
+  for (int i = 0; i < 320; ++i) sums[i * 256 + threadIdx.x] = live[319 - i] * live[i];
 #endif
 #ifdef FAULT_atomics
   unsafeAtomicAdd(sums + index, 1.0f);
 #endif
+  // The team's memory, of which the launch says how much there is.
+  extern __shared__ float4 memory[];
+#ifdef FAULT_load
+  // As double: half of an element at a time, at places that are not next to each other.
+  memory[threadIdx.x].x = static_cast<float>(reinterpret_cast<const double*>(source)[threadIdx.x]);
+#else
+  memory[threadIdx.x] = source[threadIdx.x];
+#endif
+#ifdef FAULT_lds
+  __shared__ float fixed[256];
+  fixed[threadIdx.x] = sums[threadIdx.x];
+#endif
+  __syncthreads();
+#ifdef FAULT_lds
+  sums[threadIdx.x] = fixed[threadIdx.x ^ 65];
+#endif
   using Four = __attribute__((__vector_size__(16))) float;
-  const float4 in = source[threadIdx.x];
-#ifdef FAULT_matrix
+  using FourHalves [[maybe_unused]] = __attribute__((__vector_size__(8))) _Float16;
+#ifdef FAULT_lds_read
+  const float one = memory[threadIdx.x ^ 65].x;
+  const float4 in{one, one, one, one};
+#else
+  const float4 in = memory[threadIdx.x ^ 65];
+#endif
+#if defined(FAULT_matrix)
   const Four sum = {in.x * in.y, in.y, in.z, in.w};
+#elif defined(FAULT_matrix_type)
+  const FourHalves halves = {_Float16(in.x), _Float16(in.y), _Float16(in.z), _Float16(in.w)};
+  const Four sum =
+      __builtin_amdgcn_mfma_f32_16x16x16f16(halves, halves, Four{in.x, in.y, in.z, in.w}, 0, 0, 0);
 #else
   const Four sum =
       __builtin_amdgcn_mfma_f32_16x16x4f32(in.x, in.y, Four{in.x, in.y, in.z, in.w}, 0, 0, 0);
@@ -58,6 +89,9 @@ __global__ void __launch_bounds__(256)
 #endif
 #ifndef FAULT_arrival
   __asm__ volatile("s_waitcnt vmcnt(0) expcnt(0)" ::: "memory");
+#endif
+#ifdef FAULT_arrival_store
+  sums[threadIdx.x] = sum[0];
 #endif
   __syncthreads();
   if (threadIdx.x == 0) __hip_atomic_store(theirs, 1ul, __ATOMIC_RELEASE, release_scope);

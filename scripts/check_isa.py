@@ -6,20 +6,24 @@
 check_isa.py <architecture> <library, object or program>   prints each kernel that breaks a rule, and which
 check_isa.py <architecture> --self-test                    shows that each rule can be broken (hipcc needed)
 
-The rules, from LLVM's "User Guide for AMDGPU Backend" (code object metadata; memory models of gfx90a and
-gfx942) unless another source is named:
-  scratch   no private memory and no spilt vector registers
-  size      wavefronts of 64, at most so many vector registers and bytes of fixed LDS
+Each fused operation has to be there in every element type, with the portable engine and with the one for
+matrix instructions; the rest of the rules is from LLVM's "User Guide for AMDGPU Backend" (code object
+metadata; memory models of gfx90a and gfx942) unless another source is named:
+  scratch   no private memory, no spilt vector registers, no instruction that accesses private memory
+  size      wavefronts of 64, at most so many vector registers and bytes of fixed LDS (limits_of)
   atomics   no floating-point atomics of the hardware on gfx90a, where they do nothing in fine-grained
-            memory, of which heaps are ("HIP documentation", "Hardware atomics operation support")
+            memory, of which heaps are (ROCm documentation, "Hardware atomics operation support")
   release   a release at system scope: buffer_wbl2 (gfx942: sc0 sc1), then s_waitcnt vmcnt(0), then the store
             of the flag (gfx942: sc0 sc1)
   acquire   an acquire at system scope: the load of the flag (gfx942: sc0 sc1), s_waitcnt vmcnt(0), then
             buffer_inv sc0 sc1 (gfx90a: buffer_invl2 and buffer_wbinvl1_vol)
   arrival   each wave waits for its stores before a team's barrier (s_waitcnt vmcnt(0) expcnt(0), s_barrier;
-            gpu_finish_stores in src/core/KokkosIris_GpuIntrinsics.hpp)
+            gpu_finish_stores in src/core/KokkosIris_GpuIntrinsics.hpp: no other code waits for expcnt)
+and for kernels with matrix instructions
+  loads     16 bytes at a time from global memory (global_load_dwordx4) and from LDS (ds_read_b128)
   stores    16 bytes at a time (global_store_dwordx4 or flat_store_dwordx4)
-  matrix    v_mfma of the element type, the kernel's first template argument ("AMD Instinct MI300 ISA")
+  matrix    v_mfma of the element type, the kernel's first template argument (AMD's instruction set documents
+            of MI200 and MI300)
 """
 import argparse
 import dataclasses
@@ -30,6 +34,7 @@ import sys
 import tempfile
 
 ANY, FUSED, MFMA = "any kernel", "fused operations", "fused operations with matrix instructions"
+LDS = "group_segment_fixed_size"
 
 
 @dataclasses.dataclass
@@ -41,8 +46,8 @@ class Kernel:
 
 @dataclasses.dataclass
 class Limits:
-    vector_registers: int = 256
-    lds: int = 65536
+    vector_registers: int
+    lds: int  # what a kernel declares; the memory of its teams comes with the launch and is not in the code
 
 
 # ---- reading ----
@@ -118,6 +123,10 @@ def scratch(kernel, architecture, limits):
     for fact in ("private_segment_fixed_size", "vgpr_spill_count"):
         if kernel.facts[fact]:
             return f"{fact} is {kernel.facts[fact]}, not 0"
+    for line in kernel.code:
+        # gfx90a accesses private memory by buffer instructions, which nothing else here uses.
+        if re.match(r"scratch_|buffer_(load|store|atomic)_", line):
+            return f"{line.split()[0]}, an access to private memory"
 
 
 def size(kernel, architecture, limits):
@@ -125,8 +134,8 @@ def size(kernel, architecture, limits):
         return f"wavefront_size is {kernel.facts['wavefront_size']}, not 64"
     if kernel.facts["vgpr_count"] > limits.vector_registers:
         return f"vgpr_count is {kernel.facts['vgpr_count']}, more than {limits.vector_registers}"
-    if kernel.facts["group_segment_fixed_size"] > limits.lds:
-        return f"group_segment_fixed_size is {kernel.facts['group_segment_fixed_size']}, more than {limits.lds}"
+    if kernel.facts[LDS] > limits.lds:
+        return f"{LDS} is {kernel.facts[LDS]}, more than {limits.lds}"
 
 
 def atomics(kernel, architecture, limits):
@@ -178,11 +187,18 @@ def acquire(kernel, architecture, limits):
 
 
 def arrival(kernel, architecture, limits):
-    for place, line in enumerate(kernel.code):
-        # Kokkos' team_barrier asks for the size of the team in between.
-        if line == "s_waitcnt vmcnt(0) expcnt(0)" and after(kernel.code, place, 16, "s_barrier", STORE):
-            return None
-    return "no s_waitcnt vmcnt(0) expcnt(0), s_barrier in this order"
+    places = [place for place, line in enumerate(kernel.code) if line == "s_waitcnt vmcnt(0) expcnt(0)"]
+    if not places:
+        return "no s_waitcnt vmcnt(0) expcnt(0)"
+    # Kokkos' team_barrier asks for the size of the team in between.
+    if not all(after(kernel.code, place, 24, "s_barrier", STORE) for place in places):
+        return "no s_barrier, or a store before it, after s_waitcnt vmcnt(0) expcnt(0)"
+
+
+def loads(kernel, architecture, limits):
+    for instruction in ("global_load_dwordx4", "ds_read_b128"):
+        if not any(line.startswith(instruction + " ") for line in kernel.code):
+            return f"no load of 16 bytes, {instruction}"
 
 
 def stores(kernel, architecture, limits):
@@ -190,23 +206,40 @@ def stores(kernel, architecture, limits):
         return "no store of 16 bytes (global_store_dwordx4 or flat_store_dwordx4)"
 
 
+def element_of(name):
+    found = re.search(r"\b\w+<(double|float|KokkosIris::half_t|KokkosIris::bhalf_t)\b", short(name))
+    return found.group(1) if found else None
+
+
 def matrix(kernel, architecture, limits):
-    element = re.search(r"\b\w+<(double|float|KokkosIris::half_t|KokkosIris::bhalf_t)\b", short(kernel.name))
+    element = element_of(kernel.name)
     if not element:
         return "no element type in the name"
     instruction = {"double": r"v_mfma_f64_\d+x\d+x\d+_?f64", "float": r"v_mfma_f32_\d+x\d+x\d+_?f32",
                    "KokkosIris::half_t": r"v_mfma_f32_\d+x\d+x\d+_?f16",
-                   "KokkosIris::bhalf_t": r"v_mfma_f32_\d+x\d+x\d+_?bf16(_1k)?"}[element.group(1)]
+                   "KokkosIris::bhalf_t": r"v_mfma_f32_\d+x\d+x\d+_?bf16(_1k)?"}[element]
     if not any(re.match(instruction + " ", line) for line in kernel.code):
         return f"no {instruction}"
 
 
-RULES = {ANY: [scratch, size, atomics], FUSED: [release, acquire, arrival], MFMA: [stores, matrix]}
+RULES = {ANY: [scratch, size, atomics], FUSED: [release, acquire, arrival], MFMA: [loads, stores, matrix]}
 
-# Which kernels are what, by their names in C++. Each has to be there, so that a renamed kernel is noticed.
-FUSED_KERNELS = [rf"KokkosIris::Impl::{name}<{kind}, KokkosIris::Impl::\w+TileEngine<"
-                 for name in ("ReduceKernel", "GatherMatmulKernel", "MatmulGatherKernel")
-                 for kind in ("double", "float", "KokkosIris::half_t", "KokkosIris::bhalf_t")]
+MFMA_ENGINE = "MfmaTileEngine"
+# The fused operations as they are called in C++. Each has to be there, so that a missing or renamed kernel
+# is noticed.
+FUSED_KERNELS = [f"KokkosIris::Impl::{name}<{element}, KokkosIris::Impl::{engine}<{element}>{rest}>"
+                 for engine in ("PortableTileEngine", MFMA_ENGINE)
+                 for name, rest in (("ReduceKernel", ", true"), ("ReduceKernel", ", false"),
+                                    ("GatherMatmulKernel", ""), ("MatmulGatherKernel", ""))
+                 for element in ("double", "float", "KokkosIris::half_t", "KokkosIris::bhalf_t")]
+
+
+def limits_of(name, classes):
+    """What a kernel may use: a little more than when it was last looked at. A thread in a team of 256 may have
+    512 registers; the sums of an engine with matrix instructions take 64, in double 128."""
+    if MFMA not in classes:
+        return Limits(128, 8)
+    return Limits(304 if element_of(name) == "double" else 256, 8)
 
 
 def short(name):
@@ -215,60 +248,120 @@ def short(name):
     return found.group(0) if found else name
 
 
-def findings(kernels, architecture, classes, limits=Limits()):
-    """Lines that say which kernel breaks which rule; `classes` tells what a kernel is, by its name."""
+def findings(kernels, architecture, classes_of):
+    """Lines that say which kernel breaks which rule; `classes_of` tells what a kernel is, by its name."""
     lines = []
     for kernel in kernels:
-        for kind, rules in RULES.items():
-            if kind != ANY and kind not in classes(kernel.name):
-                continue
-            for rule in rules:
-                wrong = rule(kernel, architecture, limits)
-                if wrong:
-                    lines.append(f"{architecture}: {short(kernel.name)}\n    {rule.__name__}: {wrong}")
+        classes = {ANY} | classes_of(kernel.name)
+        limits = limits_of(kernel.name, classes)
+        for rule in (rule for kind, rules in RULES.items() if kind in classes for rule in rules):
+            wrong = rule(kernel, architecture, limits)
+            if wrong:
+                lines.append(f"{architecture}: {short(kernel.name)}\n    {rule.__name__}: {wrong}")
     return lines
 
 
+def missing(names, architecture):
+    return [f"{architecture}: no kernel {wanted}" for wanted in FUSED_KERNELS
+            if not any(wanted in name for name in names)]
+
+
 def classes_of_library(name):
-    classes = {FUSED} if any(re.search(pattern, name) for pattern in FUSED_KERNELS) else set()
-    return classes | ({MFMA} if classes and "KokkosIris::Impl::MfmaTileEngine<" in name else set())
+    if not any(wanted in name for wanted in FUSED_KERNELS):
+        return set()
+    return {FUSED, MFMA} if MFMA_ENGINE in name else {FUSED}
+
+
+def spread(kernels, element, fact):
+    values = [kernel.facts[fact] for kernel in kernels if element_of(kernel.name) == element]
+    return f"{fact} {min(values)} to {max(values)}"
 
 
 def check(architecture, file):
     kernels = kernels_of(file, architecture)
     lines = findings(kernels, architecture, classes_of_library)
-    for pattern in FUSED_KERNELS:
-        if not any(re.search(pattern, kernel.name) for kernel in kernels):
-            lines.append(f"{architecture}: no kernel whose name matches {pattern}")
+    lines += missing([kernel.name for kernel in kernels], architecture)
     print("\n".join(lines), end="\n" if lines else "")
-    print(f"{architecture}: {len(kernels)} kernels, {sum(FUSED in classes_of_library(k.name) for k in kernels)} of "
-          f"them fused operations: {len(lines)} findings")
+    for kind in RULES:
+        some = [kernel for kernel in kernels if kind in {ANY} | classes_of_library(kernel.name)]
+        print(f"{architecture}: {kind}: {len(some)}")
+        for element in sorted({element_of(kernel.name) for kernel in some if kind != ANY} - {None}):
+            print(f"    {element}: {spread(some, element, 'vgpr_count')}, {spread(some, element, LDS)}")
+    print(f"{architecture}: {len(lines)} findings")
     return 1 if lines or not kernels else 0
 
 
 # ---- self-test ----
 
+# What the compiler is made to do wrong: name of the macro that asks for it, beginning of what has to be found.
+FAULTS = {
+    "scratch": "scratch: private_segment_fixed_size",
+    "scratch_instruction": "scratch: scratch_load_dword",
+    "registers": "size: vgpr_count",
+    "lds": "size: group_segment_fixed_size",
+    "atomics": "atomics: global_atomic_add_f32",
+    "release": "release: no buffer_wbl2",
+    "acquire": "acquire: no load of a flag",
+    "arrival": "arrival: no s_waitcnt",
+    "arrival_store": "arrival: no s_barrier, or a store before it",
+    "load": "loads: no load of 16 bytes, global_load_dwordx4",
+    "lds_read": "loads: no load of 16 bytes, ds_read_b128",
+    "stores": "stores: no store of 16 bytes",
+    "matrix": "matrix: no v_mfma_f32",
+    "matrix_type": "matrix: no v_mfma_f32",
+}
+
+
+def compiled(architecture, fault):
+    """check_isa.hip with a fault, or none."""
+    source = pathlib.Path(__file__).with_suffix(".hip")
+    with tempfile.TemporaryDirectory() as name:
+        code = pathlib.Path(name) / "sample.o"
+        run("hipcc", "-O3", "-munsafe-fp-atomics", f"--offload-arch={architecture}", f"-DFAULT_{fault}=1", "-c", source,
+            "-o", code)
+        kernels = kernels_of(code, architecture)
+    if len(kernels) != 1:
+        sys.exit(f"check_isa.py: {len(kernels)} kernels in {source}, not 1")
+    return kernels[0]
+
+
+def found_in(kernel, architecture):
+    lines = findings([kernel], architecture, lambda _: {FUSED, MFMA})
+    return [line.split("\n    ")[1] for line in lines]
+
+
+def with_facts(kernel, name=None, **facts):
+    return dataclasses.replace(kernel, name=name or kernel.name, facts={**kernel.facts, **facts})
+
 
 def self_test(architecture):
-    """Compiles check_isa.hip as it should be, then with each fault, which has to be found and no other."""
-    source = pathlib.Path(__file__).with_suffix(".hip")
-    faults = [rule for rules in RULES.values() for rule in rules]
-    if architecture != "gfx90a":
-        faults.remove(atomics)
+    """Compiles check_isa.hip as it should be, then with each fault, which has to be found and no other. What
+    the compiler cannot be made to do is done to its output."""
+    good = compiled(architecture, "none")
+    results = [("none", found_in(good, architecture), [])]
+    for fault, text in FAULTS.items():
+        if fault != "atomics" or architecture == "gfx90a":
+            results.append((fault, found_in(compiled(architecture, fault), architecture), [text]))
+    for fact, value, text in (("wavefront_size", 32, "size: wavefront_size is 32"),
+                              ("vgpr_spill_count", 1, "scratch: vgpr_spill_count is 1")):
+        results.append((fact, found_in(with_facts(good, **{fact: value}), architecture), [text]))
+    for element, limit in (("double", 304), ("float", 256), ("KokkosIris::half_t", 256), ("KokkosIris::bhalf_t", 256)):
+        # Such a kernel has not the instruction of its type.
+        other = [] if element == "float" else ["matrix: no v_mfma"]
+        for count, texts in ((limit, other), (limit + 1, ["size: vgpr_count", *other])):
+            kernel = with_facts(good, f"sample<{element}>", vgpr_count=count)
+            results.append((f"{count} registers of {element}", found_in(kernel, architecture), texts))
+    # Each kernel in turn is the missing one.
+    lines = [line for wanted in FUSED_KERNELS
+             for line in missing([name for name in FUSED_KERNELS if name != wanted], architecture)]
+    expected = [f"{architecture}: no kernel {wanted}" for wanted in FUSED_KERNELS]
+    results.append(("missing kernel", lines, expected))
     failures = 0
-    with tempfile.TemporaryDirectory() as name:
-        for fault in [None, *faults]:
-            label = fault.__name__ if fault else "none"
-            code = pathlib.Path(name) / f"{label}.o"
-            run("hipcc", "-O3", "-munsafe-fp-atomics", f"--offload-arch={architecture}", f"-DFAULT_{label}=1", "-c",
-                source, "-o", code)
-            kernels = kernels_of(code, architecture)
-            lines = findings(kernels, architecture, lambda _: {FUSED, MFMA}, Limits(vector_registers=128))
-            found = {line.split("\n    ")[1].split(":")[0] for line in lines}
-            good = len(kernels) == 1 and found == ({label} if fault else set())
-            print(f"{architecture}: fault {label}: {'as expected' if good else 'NOT as expected'}: "
-                  f"{', '.join(sorted(found)) or 'no finding'}")
-            failures += not good
+    for title, found, texts in results:
+        as_expected = len(found) == len(texts) and all(map(str.startswith, found, texts))
+        print(f"{architecture}: fault {title}: {'as expected' if as_expected else 'NOT as expected'}: "
+              f"{'; '.join(found[:2]) or 'no finding'}{' and so on' if len(found) > 2 else ''}")
+        failures += not as_expected
     return 1 if failures else 0
 
 

@@ -121,7 +121,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint64_t gpu_ticks() {
   return 0;
 }
 
-/// Suspends the wave for about 128 cycles (s_sleep counts in 64s, "AMD Instinct MI300 ISA", SOPP);
+/// Suspends the wave for about 128 cycles (s_sleep counts in 64s; AMD's instruction set documents);
 /// gfx9 has no sleep of a given time.
 KOKKOS_FORCEINLINE_FUNCTION void gpu_sleep(unsigned) {
   KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_s_sleep(2);)

@@ -268,7 +268,7 @@ void* Gpu::allocate(std::size_t bytes, Where where) const {
   const Status status = cudaMalloc(&memory, bytes);
 #else
   // Of memory by hipMalloc a running kernel need not see what other GPUs and copy engines write;
-  // it is coarse-grained (HIP documentation, "Memory coherence control"). ROCm/iris allocates its
+  // it is coarse-grained (HIP documentation, "Coherence control"). ROCm/iris allocates its
   // heap in this way, too (malloc_fine_grained in iris/_hip.py).
   const Status status = hipExtMallocWithFlags(&memory, bytes, hipDeviceMallocFinegrained);
 #endif

@@ -5,11 +5,11 @@
 /// Matrix instructions of CDNA2 and CDNA3: C += A B by the 64 lanes of a wave. One instruction, one
 /// function; on the host the same with numbers, in the instruction's layout.
 ///
-/// Which lane holds which element is in AMD's "Instruction Set Architecture" documents of CDNA2
-/// ("Matrix Arithmetic Instructions") and CDNA3 ("Dense Matrix Layouts"), and is printed by AMD's
-/// matrix instruction calculator (github.com/ROCm/amd_matrix_instruction_calculator). The two
-/// generations agree in these four. An instruction counts for the wave: all its lanes must come to
-/// it, whatever their data is worth.
+/// Which lane holds which element is in AMD's instruction set documents of CDNA2 and CDNA3. The two
+/// generations agree in these four, and with the layouts here: compared with what AMD's matrix
+/// instruction calculator prints (github.com/ROCm/amd_matrix_instruction_calculator). An
+/// instruction counts for the wave: all its lanes must come to it, whatever their data is
+/// worth.
 
 #ifndef KOKKOSIRIS_MFMA_INTRINSICS_HPP
 #define KOKKOSIRIS_MFMA_INTRINSICS_HPP
@@ -96,7 +96,7 @@ KOKKOS_FUNCTION float sixteen_bit_element(const HalfChunk& operand, int e) {
 
 /// v_mfma_f32_32x32x8_f16: half, sums in float. A lane gives four elements of A and of B along K,
 /// the first in the lowest bits. CDNA2 takes subnormal elements, and results, for zero (MIOpen
-/// documentation, "MI200 MFMA behavior specifics"); CDNA3 and the emulation do not.
+/// documentation, "MI200 MFMA behavior specifics", which names no other); the emulation does not.
 KOKKOS_FORCEINLINE_FUNCTION void mfma_f32_32x32x8_f16(const WaveRegister<HalfChunk>& a,
                                                       const WaveRegister<HalfChunk>& b,
                                                       WaveRegister<Vector<float, 16>>& c) {

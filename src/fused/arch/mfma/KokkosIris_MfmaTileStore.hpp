@@ -19,8 +19,8 @@
 /// own wave's only, and a team's barrier does not wait for stores; hence every wave waits before
 /// the barrier that precedes a flag: barrier_before_release().
 ///
-/// Source: LLVM, "User Guide for AMDGPU Backend", Memory Model GFX90A and Memory Model GFX942; AMD,
-/// "CDNA3 Instruction Set Architecture", memory scopes and BUFFER_WBL2.
+/// Source: LLVM, "User Guide for AMDGPU Backend", the memory models of gfx90a and gfx942, which say
+/// what each of these instructions does to the caches.
 
 #ifndef KOKKOSIRIS_MFMA_TILE_STORE_HPP
 #define KOKKOSIRIS_MFMA_TILE_STORE_HPP
