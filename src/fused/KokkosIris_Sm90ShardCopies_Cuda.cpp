@@ -72,20 +72,15 @@ void ShardCopies::send_chunk(const MatrixRef<const std::uint16_t>& shard, int ch
   const auto pitch = static_cast<std::size_t>(shard.row_stride) * element_bytes;
   const auto there_pitch = static_cast<std::size_t>(m_pitch) * element_bytes;
   const auto width = static_cast<std::size_t>(m_columns) * element_bytes;
-  // There, this rank is the other way round.
-  const int distance = m_exchange.size() - step;
-  char* const there = at_peer(
-      m_exchange,
-      m_exchange.gathered + (distance - 1) * m_exchange.gathered_bytes + row * m_pitch * 2, peer);
+  char* const there = at_peer(m_exchange, m_exchange.gathered_for(peer) + row * m_pitch * 2, peer);
   if (pitch == width && there_pitch == width) {
     m_gpu.copy(there, shard.at(row, 0), width * static_cast<std::size_t>(rows), stream_of(step));
   } else {
     m_gpu.copy_2d(there, there_pitch, shard.at(row, 0), rows == 1 ? width : pitch, width,
                   static_cast<std::size_t>(rows), stream_of(step));
   }
-  std::uint64_t* const flag = m_exchange.arrived + m_exchange.rank() * m_exchange.chunks + chunk;
-  m_gpu.copy(at_peer(m_exchange, flag, peer), &m_exchange.local->call.value, sizeof(std::uint64_t),
-             stream_of(step));
+  m_gpu.copy(at_peer(m_exchange, m_exchange.arrived_for(chunk), peer),
+             &m_exchange.local->call.value, sizeof(std::uint64_t), stream_of(step));
 }
 
 }  // namespace KokkosIris::Impl::Sm90

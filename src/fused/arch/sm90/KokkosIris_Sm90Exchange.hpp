@@ -20,7 +20,7 @@ namespace KokkosIris::Impl::Sm90 {
 /// Words that the blocks of one rank share.
 struct LocalWords {
   PaddedFlag call;      ///< number of the call that runs, or will run next; the first is 1
-  PaddedFlag finished;  ///< couriers that have ended their work in this call
+  PaddedFlag finished;  ///< arrivals in this call, see end_call()
 };
 
 /// The exchange part of a workspace; trivially copyable, part of a kernel's arguments.
@@ -70,7 +70,7 @@ struct Exchange {
 
   KOKKOS_FUNCTION std::uint64_t* flag(std::uint64_t* flags, std::uint64_t call, int from, int slot,
                                       int half) const {
-    return flags + received_half(call, from, slot, half);
+    return flags + received(call, from, slot) * 2 + half;
   }
   /// Image of `from`'s partial tile for `to`, as mapped here.
   KOKKOS_FUNCTION char* partial(std::uint64_t call, int from, int to, int slot, int half) const {
@@ -86,7 +86,7 @@ struct Exchange {
   /// \param bytes of a tile
   KOKKOS_FUNCTION char* packets_at(std::uint64_t call, int from, int to, int slot,
                                    std::int64_t bytes) const {
-    return at(packets + received_half(call, from, slot, 0) / 2 * bytes, to);
+    return at(packets + received(call, from, slot) * bytes, to);
   }
 
   /// Tells rank `to` that an image of this rank is complete. The caller has waited for its copies,
@@ -116,14 +116,15 @@ struct Exchange {
     const int left = rows - chunk * chunk_rows;
     return ((left < chunk_rows ? left : chunk_rows) + piece_rows - 1) / piece_rows;
   }
-  /// Where rank `to` gathers this rank's shard and counts its pieces, as mapped here.
-  KOKKOS_FUNCTION char* gathered_at(int to) const {
+  /// Where rank `to` gathers this rank's shard, and what announces its chunks there: addresses of
+  /// this rank's slab, to be translated.
+  KOKKOS_FUNCTION char* gathered_for(int to) const {
     // There, this rank is the other way round.
     const std::int64_t distance = (rank() - to + size()) % size();
-    return at(gathered + (distance - 1) * gathered_bytes, to);
+    return gathered + (distance - 1) * gathered_bytes;
   }
-  KOKKOS_FUNCTION std::uint64_t* arrived_at(int chunk, int to) const {
-    return context.translate(arrived + rank() * chunks + chunk, to);
+  KOKKOS_FUNCTION std::uint64_t* arrived_for(int chunk) const {
+    return arrived + rank() * chunks + chunk;
   }
   /// Waits for the rows [row, row + 1) and their neighbours of rank `from`'s shard.
   KOKKOS_FUNCTION bool wait_rows(std::uint64_t call, int from, int row) const {
@@ -133,10 +134,9 @@ struct Exchange {
   }
 
  private:
-  /// Number among what comes from all ranks: [parity][rank][slot][half].
-  KOKKOS_FUNCTION std::int64_t received_half(std::uint64_t call, int from, int slot,
-                                             int half) const {
-    return ((std::int64_t(call & 1) * size() + from) * slots + slot) * 2 + half;
+  /// Number of a tile among what comes from all ranks: [parity][rank][slot].
+  KOKKOS_FUNCTION std::int64_t received(std::uint64_t call, int from, int slot) const {
+    return (std::int64_t(call & 1) * size() + from) * slots + slot;
   }
   KOKKOS_FUNCTION std::int64_t image(std::int64_t area, int slot, int half) const {
     return ((area * slots + slot) * 2 + half) * image_bytes;

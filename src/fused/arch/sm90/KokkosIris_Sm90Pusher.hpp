@@ -46,7 +46,8 @@ struct Pusher {
     const auto* const from =
         reinterpret_cast<const uint4*>(arguments.shard) + begin * arguments.shard_pitch;
     auto* const there =
-        reinterpret_cast<uint4*>(exchange.gathered_at(peer)) + std::int64_t(begin) * row_vectors;
+        reinterpret_cast<uint4*>(exchange.context.translate(exchange.gathered_for(peer), peer)) +
+        std::int64_t(begin) * row_vectors;
     // As many loads under way as there are registers for.
     constexpr int together = 8;
     for (int first = lane; first < count; first += 32 * together) {
@@ -65,8 +66,8 @@ struct Pusher {
     __syncwarp();
     if (lane != 0) return;
     begin_release();
-    desul::atomic_inc(exchange.arrived_at(chunk, peer), desul::MemoryOrderRelaxed{},
-                      desul::MemoryScopeNode{});
+    desul::atomic_inc(exchange.context.translate(exchange.arrived_for(chunk), peer),
+                      desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});
   }
 };
 
