@@ -15,10 +15,11 @@
 ///
 /// The ideal is the GEMM alone or, if that takes longer, the bytes that a rank must send at
 /// 370 GB/s; and 6 us. cuBLAS is cublasLt with the fastest of up to 8 algorithms that its
-/// heuristics propose, timed for each shape, sums in float, and 64 MiB of workspace. Where NCCL
-/// takes or leaves blocks of columns, the fastest way of a few is the baseline
-/// (GpuFusedSeparate.hpp). Operands are row-major, random in [-1, 1) and different on each rank.
-/// Before the times are taken the fused result is compared with the baseline's (GpuFusedCells.hpp).
+/// heuristics propose, timed for each shape, sums in float (in double of double), and 64 MiB of
+/// workspace. Where NCCL takes or leaves blocks of columns, the fastest way of a few is the
+/// baseline (GpuFusedSeparate.hpp). Operands are row-major, random in [-1, 1) and different on each
+/// rank. Before the times are taken the fused result is compared with the baseline's
+/// (GpuFusedCells.hpp).
 ///
 /// Cells are named gpu/fused/<operation>/<type>/<M>x<N>x<K>. "gemm" is the fused kernel in a
 /// context of one rank; both GPUs run it at once.
@@ -93,6 +94,8 @@ class GpuFusedBench {
 using FusedBenchMaker = std::function<GpuFusedBench&()>;
 void measure_gpu_fused_bfloat16(Session& session, const FusedBenchMaker& bench);
 void measure_gpu_fused_half(Session& session, const FusedBenchMaker& bench);
+void measure_gpu_fused_float(Session& session, const FusedBenchMaker& bench);
+void measure_gpu_fused_double(Session& session, const FusedBenchMaker& bench);
 ///@}
 
 }  // namespace Bench

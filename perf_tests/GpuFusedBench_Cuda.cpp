@@ -50,6 +50,8 @@ void run(Session& session) {
   };
   measure_gpu_fused_bfloat16(session, maker);
   measure_gpu_fused_half(session, maker);
+  measure_gpu_fused_float(session, maker);
+  measure_gpu_fused_double(session, maker);
 }
 
 const Suite suite(45, &run);

@@ -49,14 +49,18 @@ struct Functions {
 };
 
 /// A row-major matrix is the transpose of a column-major one of exchanged extents.
+constexpr cudaDataType type_of(Element element) {
+  constexpr cudaDataType types[] = {CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F};
+  return types[static_cast<int>(element)];
+}
+
 class Layout {
  public:
   Layout(const Functions& lt, Element element, std::int64_t rows, std::int64_t columns,
          std::int64_t stride, int batch, std::int64_t step)
       : m_lt(lt) {
-    const cudaDataType type = element == Element::half ? CUDA_R_16F : CUDA_R_16BF;
-    check(m_lt.MatrixLayoutCreate(&m_handle, type, std::uint64_t(columns), std::uint64_t(rows),
-                                  stride),
+    check(m_lt.MatrixLayoutCreate(&m_handle, type_of(element), std::uint64_t(columns),
+                                  std::uint64_t(rows), stride),
           "cublasLtMatrixLayoutCreate");
     if (batch == 1) return;
     const std::int32_t count = batch;
@@ -80,9 +84,9 @@ class Layout {
 };
 
 /// The largest power of two, up to 256, that divides an address and, in batches, the step.
-std::uint32_t alignment_of(const void* data, int batch, std::int64_t step) {
+std::uint32_t alignment_of(Element element, const void* data, int batch, std::int64_t step) {
   std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(data) | 256;
-  if (batch > 1) bits |= std::uintptr_t(2 * step);
+  if (batch > 1) bits |= std::uintptr_t(bytes_of(element) * step);
   return std::uint32_t(bits & (~bits + 1));
 }
 
@@ -102,7 +106,10 @@ class Plan {
             problem.b_step),
         m_c(lt, problem.element, problem.m, problem.n, problem.c_stride, problem.batch,
             problem.c_step) {
-    check(m_lt.MatmulDescCreate(&m_operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    // Without TF32, which a compute type of its own would allow.
+    const bool is_double = problem.element == Element::float64;
+    check(m_lt.MatmulDescCreate(&m_operation, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                is_double ? CUDA_R_64F : CUDA_R_32F),
           "cublasLtMatmulDescCreate");
     choose();
   }
@@ -115,11 +122,15 @@ class Plan {
 
  private:
   cublasStatus_t enqueue(const cublasLtMatmulAlgo_t& algorithm) const {
-    const float one = 1.0f;
+    const float one = 1.0f, beta = m_problem.beta;
+    const double double_one = 1.0, double_beta = m_problem.beta;
+    const bool is_double = m_problem.element == Element::float64;
+    const void* const alpha_place = is_double ? static_cast<const void*>(&double_one) : &one;
+    const void* const beta_place = is_double ? static_cast<const void*>(&double_beta) : &beta;
     // The transpose of A B is that of B times that of A.
-    return m_lt.Matmul(m_handle, m_operation, &one, m_problem.b, m_b.get(), m_problem.a, m_a.get(),
-                       &m_problem.beta, m_problem.c, m_c.get(), m_problem.c, m_c.get(), &algorithm,
-                       m_workspace, workspace_bytes, m_stream);
+    return m_lt.Matmul(m_handle, m_operation, alpha_place, m_problem.b, m_b.get(), m_problem.a,
+                       m_a.get(), beta_place, m_problem.c, m_c.get(), m_problem.c, m_c.get(),
+                       &algorithm, m_workspace, workspace_bytes, m_stream);
   }
 
   int propose(std::array<cublasLtMatmulHeuristicResult_t, most_algorithms>& proposals) const {
@@ -134,10 +145,14 @@ class Plan {
     // Parts of K are added in float, as ours are; the default allows sums of rounded parts.
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         std::uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b, p.batch, p.b_step));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a, p.batch, p.a_step));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c, p.batch, p.c_step));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c, p.batch, p.c_step));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+        alignment_of(p.element, p.b, p.batch, p.b_step));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        alignment_of(p.element, p.a, p.batch, p.a_step));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        alignment_of(p.element, p.c, p.batch, p.c_step));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+        alignment_of(p.element, p.c, p.batch, p.c_step));
     int count = 0;
     const cublasStatus_t status = m_lt.MatmulAlgoGetHeuristic(
         m_handle, m_operation, m_b.get(), m_a.get(), m_c.get(), m_c.get(), preference,

@@ -22,6 +22,12 @@
 
 namespace Bench {
 
+template <class T>
+inline constexpr Element element_of = std::is_same_v<T, double>               ? Element::float64
+                                      : std::is_same_v<T, float>              ? Element::float32
+                                      : std::is_same_v<T, KokkosIris::half_t> ? Element::half
+                                                                              : Element::bfloat16;
+
 /// A number in [-1, 1) made of the bits of a number.
 KOKKOS_FORCEINLINE_FUNCTION float number_of_bits(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -49,11 +55,16 @@ struct CountFar {
   const T* m_partial;  ///< one summand of two, or null
   double m_unit;
   double m_absolute;
+  /// 16-bit types convert to float only.
+  KOKKOS_FUNCTION static double number(T value) {
+    if constexpr (std::is_same_v<T, double>) return value;
+    return double(float(value));
+  }
   KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& far) const {
-    const double ours = double(float(m_ours[i])), theirs = double(float(m_theirs[i]));
+    const double ours = number(m_ours[i]), theirs = number(m_theirs[i]);
     double magnitude = Kokkos::abs(theirs);
     if (m_partial != nullptr) {
-      const double partial = double(float(m_partial[i]));
+      const double partial = number(m_partial[i]);
       magnitude += Kokkos::abs(partial) + Kokkos::abs(theirs - partial);
     }
     // The roundings' errors have roundings, too. NaN counts as far.
@@ -92,11 +103,11 @@ class GpuFusedCell {
     add_baselines(entrants);
     const bool has_reference = m_separate && m_separate->is_complete();
     if (has_reference) {
-      entrants[0].target = gpu_fused_target(m_op, m_shape, m_separate->gemm_us());
+      entrants[0].target = gpu_fused_target(m_op, element, m_shape, m_separate->gemm_us());
     }
     m_bench.session().measure(record(), entrants, [&](const std::vector<double>& us) {
       if (!m_separate || m_op == FusedOp::gemm) return 0.0;
-      const double transfer_us = sent_bytes(m_op, m_shape) / ideal_bytes_per_us;
+      const double transfer_us = sent_bytes(m_op, bytes_of(element), m_shape) / ideal_bytes_per_us;
       return std::max(us.back(), transfer_us) + ideal_latency_us;
     });
     m_bench.require_success(m_name);
@@ -104,10 +115,11 @@ class GpuFusedCell {
 
  private:
   using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
-  static constexpr bool is_half = std::is_same_v<T, KokkosIris::half_t>;
-  static constexpr Element element = is_half ? Element::half : Element::bfloat16;
-  /// Relative error of one rounding.
-  static constexpr double unit = is_half ? 0x1p-11 : 0x1p-8;
+  static constexpr Element element = element_of<T>;
+  /// Relative error of one rounding, and of the additions of a sum.
+  static constexpr double units[] = {0x1p-11, 0x1p-8, 0x1p-24, 0x1p-53};
+  static constexpr double unit = units[static_cast<int>(element)];
+  static constexpr double sum_unit = element == Element::float64 ? 0x1p-53 : 0x1p-24;
   /// Rows up to which a step of an application is worth a CUDA graph.
   static constexpr int most_rows_of_graph = 512;
 
@@ -175,7 +187,7 @@ class GpuFusedCell {
     Record common;
     common.op = to_string(m_op);
     common.backend = GpuFusedBench::ExecutionSpace::name();
-    common.type = is_half ? "half" : "bfloat16";
+    common.type = to_string(element);
     common.engine = m_workspace.engine();
     common.ranks = m_op == FusedOp::gemm ? 1 : m_bench.size();
     common.m = m_shape.m;
@@ -198,7 +210,7 @@ class GpuFusedCell {
     // Sums of as many products of numbers in [-1, 1), in any order: far above their errors, which
     // are of the order of eps sqrt(count) times their size of sqrt(count).
     const int summands = m_separate->partial() != nullptr ? m_bench.size() : 1;
-    double absolute = 8.0 * 0x1p-23 * double(m_shape.k) * summands;
+    double absolute = 16.0 * sum_unit * double(m_shape.k) * summands;
     // A part of a product has a standard deviation of less than sqrt(k) / 3; six of them.
     if (m_separate->is_rounded_between()) absolute += unit * 2.0 * std::sqrt(double(m_shape.k));
     std::size_t far = 0;
@@ -224,9 +236,9 @@ class GpuFusedCell {
 /// All cells of one element type.
 template <class T>
 void measure_gpu_fused(Session& session, const FusedBenchMaker& bench) {
-  const std::string type = std::is_same_v<T, KokkosIris::half_t> ? "half" : "bfloat16";
+  const std::string type = to_string(element_of<T>);
   for (const FusedOp op : all_fused_ops) {
-    for (const GpuShape& shape : shapes_of(op, session.options().quick)) {
+    for (const GpuShape& shape : shapes_of(op, bytes_of(element_of<T>), session.options().quick)) {
       const std::string name = std::string("gpu/fused/") + to_string(op) + "/" + type + "/" +
                                std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
                                std::to_string(shape.k);

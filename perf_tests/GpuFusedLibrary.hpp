@@ -13,7 +13,17 @@
 namespace Bench {
 
 /// Type of a matrix' elements; what cuBLAS and NCCL are told.
-enum class Element { bfloat16, half };
+enum class Element { half, bfloat16, float32, float64 };
+
+constexpr int bytes_of(Element element) {
+  constexpr int bytes[] = {2, 2, 4, 8};
+  return bytes[static_cast<int>(element)];
+}
+/// As records name them.
+constexpr const char* to_string(Element element) {
+  constexpr const char* names[] = {"half", "bfloat16", "float", "double"};
+  return names[static_cast<int>(element)];
+}
 
 /// A shared library, loaded until the program ends.
 class SharedLibrary {

@@ -21,7 +21,10 @@ struct UniqueId {
   char internal[128];
 };
 constexpr int sum = 0;
-constexpr int number_of(Element element) { return element == Element::half ? 6 : 9; }
+constexpr int number_of(Element element) {
+  constexpr int numbers[] = {6, 9, 7, 8};
+  return numbers[static_cast<int>(element)];
+}
 ///@}
 
 }  // namespace

@@ -59,9 +59,11 @@ class GpuSeparate {
   using Bytes = Kokkos::View<char*, Kokkos::CudaSpace>;
   using Action = std::function<void()>;
 
-  static Bytes allocate(const char* label, std::int64_t elements);
+  Bytes allocate(const char* label, std::int64_t elements) const;
   /// As bytes, from the beginning.
-  static char* at(const Bytes& bytes, std::int64_t element) { return bytes.data() + 2 * element; }
+  char* at(const Bytes& bytes, std::int64_t element) const {
+    return bytes.data() + bytes_of(m_element) * element;
+  }
 
   /// Empty if cuBLAS cannot do it.
   Action plan_if_possible(const GemmProblem& problem) const;

@@ -44,9 +44,9 @@ GpuSeparate::GpuSeparate(GpuFusedBench& bench, FusedOp op, Element element, GpuS
   MPI_Allreduce(MPI_IN_PLACE, &m_gemm_us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
-GpuSeparate::Bytes GpuSeparate::allocate(const char* label, std::int64_t elements) {
+GpuSeparate::Bytes GpuSeparate::allocate(const char* label, std::int64_t elements) const {
   return Bytes(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing),
-               std::size_t(2 * elements));
+               std::size_t(bytes_of(m_element) * elements));
 }
 
 GpuSeparate::Action GpuSeparate::plan_if_possible(const GemmProblem& problem) const {
@@ -73,7 +73,8 @@ GemmProblem GpuSeparate::whole(const void* a, void* c) const {
 
 GpuSeparate::Action GpuSeparate::copy_blocks(char* blocks, char* matrix, std::int64_t columns,
                                              bool joins) const {
-  const std::size_t narrow = std::size_t(2 * columns), wide = narrow * std::size_t(m_ranks);
+  const std::size_t narrow = std::size_t(bytes_of(m_element) * columns),
+                    wide = narrow * std::size_t(m_ranks);
   return [=, this] {
     for (int rank = 0; rank < m_ranks; ++rank) {
       char* const block = blocks + std::size_t(rank) * std::size_t(m_m) * narrow;
@@ -120,7 +121,7 @@ void GpuSeparate::prepare_reduce_scatter() {
   std::vector<Action> each;
   for (int rank = 0; rank < m_ranks; ++rank) {
     GemmProblem part = problem;
-    part.b = static_cast<const char*>(m_b) + 2 * rank * columns;
+    part.b = static_cast<const char*>(m_b) + bytes_of(m_element) * rank * columns;
     part.c = at(m_blocks, rank * block);
     each.push_back(plan(part));
   }
@@ -155,9 +156,10 @@ void GpuSeparate::prepare_all_gather_matmul() {
   // Numbers of the right kind for the choice of algorithms: times depend on the bits.
   for (const Bytes& bytes : {m_blocks, m_joined}) {
     for (int rank = 0; rank < m_ranks; ++rank) {
-      check_cuda(cudaMemcpyAsync(at(bytes, rank * block), m_a, std::size_t(2 * block),
-                                 cudaMemcpyDeviceToDevice, m_bench.stream()),
-                 "cudaMemcpyAsync");
+      check_cuda(
+          cudaMemcpyAsync(at(bytes, rank * block), m_a, std::size_t(bytes_of(m_element) * block),
+                          cudaMemcpyDeviceToDevice, m_bench.stream()),
+          "cudaMemcpyAsync");
     }
   }
   m_gemm = plan(whole(m_joined.data(), m_result.data()));
@@ -166,7 +168,7 @@ void GpuSeparate::prepare_all_gather_matmul() {
   for (int rank = 0; rank < m_ranks; ++rank) {
     GemmProblem part = whole(at(m_blocks, rank * block), m_result.data());
     part.k = part.a_stride = columns;
-    part.b = static_cast<const char*>(m_b) + 2 * rank * columns * m_n;
+    part.b = static_cast<const char*>(m_b) + bytes_of(m_element) * rank * columns * m_n;
     part.beta = rank == 0 ? 0.0f : 1.0f;
     each.push_back(plan(part));
   }

@@ -7,6 +7,7 @@
 #ifndef KOKKOSIRIS_BENCH_GPU_FUSED_SHAPES_HPP
 #define KOKKOSIRIS_BENCH_GPU_FUSED_SHAPES_HPP
 
+#include <GpuFusedLibrary.hpp>
 #include <Record.hpp>
 #include <algorithm>
 #include <vector>
@@ -57,9 +58,16 @@ inline ShapeGrid grid_of(FusedOp op) {
 /// True if the bytes of rows are not a multiple of 16.
 constexpr bool is_unaligned(GpuShape shape) { return shape.n % 8 != 0 || shape.k % 8 != 0; }
 
-inline std::vector<GpuShape> shapes_of(FusedOp op, bool quick) {
+/// \param bytes of an element: wide ones have no wide range of shapes
+inline std::vector<GpuShape> shapes_of(FusedOp op, int bytes, bool quick) {
   if (quick) return {{16, 256, 256}, {256, 512, 512}, {255, 254, 510}};
   std::vector<GpuShape> shapes;
+  if (bytes > 2) {
+    for (const int size : {1024, 2048, 4096, 8192}) shapes.push_back({size, size, size});
+    shapes.push_back({2048, 8192, 4096});
+    shapes.push_back({4095, 4094, 8190});
+    return shapes;
+  }
   const ShapeGrid grid = grid_of(op);
   for (const int m : grid.m) {
     for (const int n : grid.n) {
@@ -75,18 +83,18 @@ inline std::vector<GpuShape> shapes_of(FusedOp op, bool quick) {
   return shapes;
 }
 
-/// Bytes that a rank of two must send; elements have two bytes.
-inline double sent_bytes(FusedOp op, GpuShape shape) {
+/// Bytes that a rank of two must send.
+inline double sent_bytes(FusedOp op, int bytes, GpuShape shape) {
   switch (op) {
     case FusedOp::gemm:
       return 0.0;
     case FusedOp::all_reduce:
     case FusedOp::matmul_all_gather:
-      return 2.0 * shape.m * shape.n;
+      return 1.0 * bytes * shape.m * shape.n;
     case FusedOp::reduce_scatter:
-      return 2.0 * shape.m * shape.n / 2;
+      return 1.0 * bytes * shape.m * shape.n / 2;
     case FusedOp::all_gather_matmul:
-      return 2.0 * shape.m * shape.k / 2;
+      return 1.0 * bytes * shape.m * shape.k / 2;
   }
   return 0.0;
 }
@@ -115,7 +123,12 @@ inline IdealLimits ideal_limits(FusedOp op) {
 }
 
 /// \param gemm_us time of cuBLAS' GEMM
-inline Target gpu_fused_target(FusedOp op, GpuShape shape, double gemm_us) {
+inline Target gpu_fused_target(FusedOp op, Element element, GpuShape shape, double gemm_us) {
+  if (bytes_of(element) > 2) {
+    if (op == FusedOp::gemm) return shape.m >= 4096 ? Target::speedup(0.9) : Target{};
+    return shape.m >= 4096 && !is_unaligned(shape) ? Target::speedup(1.0).within_ideals(1.08)
+                                                   : Target::speedup(0.95);
+  }
   if (op == FusedOp::gemm) {
     if (shape.m <= 128) return Target::speedup(0.9);
     return shape.m >= 512 ? Target::speedup(0.93) : Target{};

@@ -15,7 +15,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"KOKKOSIRIS_TIMEOUT", "120", "seconds after which a wait raises an error; 0: never"},
       {"KOKKOSIRIS_HEAP_SIZE", "1G", "symmetric heap of a rank when Context is given no heap_size"},
       {"KOKKOSIRIS_ENGINE", "auto",
-       "tile engine of fused operations: auto, packed, blas, portable, sm90, mfma"},
+       "tile engine of fused operations: auto, packed, blas, portable, sm90, sm80, mfma"},
       {"KOKKOSIRIS_HOST_ISA", "best",
        "instruction set of the packed engine: generic, avx2, avx512, avx512_bf16, amx"},
   };

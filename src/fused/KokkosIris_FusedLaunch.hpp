@@ -100,12 +100,23 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
       return launch(Here{Engine{b, schedule, gathers}});
     }
   }
+  if constexpr (sm80_takes_v<ExecutionSpace>) {
+    if (workspace.signature.engine == TileEngine::sm80) {
+      return launch(Sm80TileEngine<T>{b, schedule, gathers});
+    }
+  }
   launch(PortableTileEngine<T>{b, schedule, gathers});
 }
 
 template <class Engine>
 concept ChoosesTeamSize = requires {
   Engine::team_threads;
+};
+
+/// Engines whose kernels Kokkos does not launch.
+template <class Engine>
+concept LaunchesItself = requires {
+  Engine::launches_itself;
 };
 
 /// The policy with the scratch memory that the engine uses.
@@ -180,15 +191,17 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
     typename Operation::template Kernel<T, Engine> kernel;
     kernel.engine = engine;
     set_operands(kernel, workspace, arguments.c, arguments.a, bias);
-    const auto policy = team_policy<Engine, host>(exec, league);
     const std::string label = std::string("KokkosIris::") + to_string(Operation::operation);
     if constexpr (host) {
-      Kokkos::parallel_for(label, policy, kernel);
+      Kokkos::parallel_for(label, team_policy<Engine, host>(exec, league), kernel);
+    } else if constexpr (LaunchesItself<Engine>) {
+      Engine::launch(exec, league, label, kernel);
     } else {
       // The kernel's data travels with the launch and not through Kokkos' one buffer in constant
       // memory, for which the host would wait until the kernel before has ended, and which a
       // captured launch cannot use.
       using Property = Kokkos::Experimental::WorkItemProperty;
+      const auto policy = team_policy<Engine, host>(exec, league);
       Kokkos::parallel_for(label, Kokkos::Experimental::require(policy, Property::HintLightWeight),
                            kernel);
     }

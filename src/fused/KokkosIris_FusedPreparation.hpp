@@ -18,6 +18,7 @@
 #include <fused/KokkosIris_TileEngine_Mfma.hpp>
 #include <fused/KokkosIris_TileEngine_Packed.hpp>
 #include <fused/KokkosIris_TileEngine_Portable.hpp>
+#include <fused/KokkosIris_TileEngine_Sm80.hpp>
 #include <heap/KokkosIris_Context.hpp>
 #include <memory>
 #include <string>
@@ -34,8 +35,9 @@ struct EngineMemory {
 template <class T, bool Host>
 TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
                           const FusedConfig& config) {
-  if (engine == TileEngine::mfma) {
+  if (engine == TileEngine::mfma || engine == TileEngine::sm80) {
     constexpr std::int64_t tile = MfmaTileEngine<T>::tile;
+    static_assert(tile == Sm80TileEngine<T>::tile);
     const bool narrow = config.block_columns > 0 && config.block_columns < tile;
     return {tile, tile, narrow ? 16 : tile};
   }
@@ -92,6 +94,9 @@ EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
   const bool gathers = problem.operation == FusedOperation::all_gather_matmul;
   if (engine == TileEngine::mfma) {
     return {MfmaTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
+  }
+  if (engine == TileEngine::sm80) {
+    return {Sm80TileEngine<T>::panel_bytes(schedule, k, gathers), 0};
   }
   return {PortableTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
 }
@@ -199,7 +204,7 @@ FusedSignature signature_of(const ExecutionSpace& exec, const Context<MemorySpac
   if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
     fault = "a size in FusedConfig is negative; 0 means automatic";
   }
-  EngineChoice choice{Host, false, mfma_takes_v<ExecutionSpace>};
+  EngineChoice choice{Host, false, sm80_takes_v<ExecutionSpace>, mfma_takes_v<ExecutionSpace>};
   if constexpr (sm90_takes_v<T, ExecutionSpace>) {
     choice.sm90 = sm90_serves(exec, problem, config, context.heap_capacity());
   }

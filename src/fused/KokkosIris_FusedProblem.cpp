@@ -288,16 +288,22 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
       requested = TileEngine::sm90;
     else if (name == "mfma")
       requested = TileEngine::mfma;
+    else if (name == "sm80")
+      requested = TileEngine::sm80;
     else if (name != "auto") {
-      fault =
-          "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas, portable, sm90 or mfma";
+      fault = "KOKKOSIRIS_ENGINE is '" + name +
+              "'; give auto, packed, blas, portable, sm90, sm80 or "
+              "mfma";
     }
   }
+  // What every element type and extent can have.
+  const TileEngine general = choice.sm80   ? TileEngine::sm80
+                             : choice.mfma ? TileEngine::mfma
+                                           : TileEngine::portable;
   switch (requested) {
     case TileEngine::automatic:
       if (host) return TileEngine::packed;
-      if (choice.sm90) return TileEngine::sm90;
-      return choice.mfma ? TileEngine::mfma : TileEngine::portable;
+      return choice.sm90 ? TileEngine::sm90 : general;
     case TileEngine::portable:
       return requested;
     case TileEngine::packed:
@@ -312,12 +318,19 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
                  : TileEngine::packed;
     case TileEngine::sm90:
       if (host) fault = "the sm90 tile engine serves Hopper GPUs only";
-      return choice.sm90 ? TileEngine::sm90 : TileEngine::portable;
+      return choice.sm90 ? TileEngine::sm90 : general;
     case TileEngine::mfma:
       if (!choice.mfma) {
         fault =
             "the mfma tile engine serves AMD GPUs in builds of Kokkos for gfx90a or gfx942, and "
             "host backends, where it is emulated for tests";
+      }
+      return requested;
+    case TileEngine::sm80:
+      if (!choice.sm80) {
+        fault =
+            "the sm80 tile engine serves NVIDIA GPUs in builds of Kokkos for compute capability "
+            "8.0 or newer";
       }
       return requested;
   }

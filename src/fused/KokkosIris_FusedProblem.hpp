@@ -62,6 +62,7 @@ BiasAxis resolve_bias_axis(const FusedProblem& problem);
 struct EngineChoice {
   bool host;  ///< the backend is a host backend
   bool sm90;  ///< the engine of Hopper GPUs can serve
+  bool sm80;  ///< the engine of NVIDIA GPUs from compute capability 8.0 on is there
   bool mfma;  ///< the engine of AMD's matrix cores is there, on host backends emulated
 };
 

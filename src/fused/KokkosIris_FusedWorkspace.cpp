@@ -34,6 +34,8 @@ const char* to_string(TileEngine engine) noexcept {
       return "sm90";
     case TileEngine::mfma:
       return "mfma";
+    case TileEngine::sm80:
+      return "sm80";
   }
   return "none";
 }

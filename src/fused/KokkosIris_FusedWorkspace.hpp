@@ -25,8 +25,9 @@ enum class TileEngine : std::int32_t {
   blas,       ///< calls of the BLAS library; host backends, if built with one
   portable,   ///< Kokkos Kernels' batched GEMM; every backend
   sm90,       ///< tensor cores of Hopper GPUs (compute capability 9.0); 16-bit types
-  mfma  ///< matrix cores of AMD's CDNA2 and CDNA3 GPUs (gfx90a, gfx942); host backends emulate
-        ///< it, which is slow and serves tests only
+  mfma,  ///< matrix cores of AMD's CDNA2 and CDNA3 GPUs (gfx90a, gfx942); host backends emulate
+         ///< it, which is slow and serves tests only
+  sm80   ///< tensor cores, in float multiply-adds, of NVIDIA GPUs from compute capability 8.0 on
 };
 
 /// Tuning of a fused operation; never changes which rank owns what. All ranks give the same values,

@@ -7,6 +7,7 @@
 #include <core/KokkosIris_GpuRuntime.hpp>
 #include <cstdint>
 #include <fused/KokkosIris_PackMatrix.hpp>
+#include <core/KokkosIris_ToolRecord.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_Sm90Workspace.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90TensorMap.hpp>
@@ -148,25 +149,6 @@ class CallMaps {
   Sm90::Variant m_variant{};
   int m_blocks = 0;
   ConstMatrix m_shard;
-};
-
-/// Shows a kernel that Kokkos does not launch to the tools that know Kokkos' kernels.
-class ToolRecord {
- public:
-  ToolRecord(const GpuExecutionSpace& exec, const std::string& label) {
-    if (!Kokkos::Tools::profileLibraryLoaded()) return;
-    m_active = true;
-    Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(exec), &m_id);
-  }
-  ~ToolRecord() {
-    if (m_active) Kokkos::Tools::endParallelFor(m_id);
-  }
-  ToolRecord(const ToolRecord&) = delete;
-  ToolRecord& operator=(const ToolRecord&) = delete;
-
- private:
-  bool m_active = false;
-  std::uint64_t m_id = 0;
 };
 
 }  // namespace

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <fused/KokkosIris_ItemSchedule.hpp>
 #include <fused/KokkosIris_Matrix.hpp>
+#include <fused/KokkosIris_TileStore_Chunks.hpp>
 #include <fused/arch/mfma/KokkosIris_MfmaProduct.hpp>
-#include <fused/arch/mfma/KokkosIris_MfmaTileStore.hpp>
 
 namespace KokkosIris::Impl {
 
@@ -28,7 +28,7 @@ inline constexpr bool mfma_takes_v = !is_gpu_space_v<ExecutionSpace> || have_mfm
 template <class T>
 struct MfmaTileEngine {
   using Acc = acc_type_t<T>;
-  using TileStore = Mfma::TileStore<T>;
+  using TileStore = ChunkTileStore<T, Mfma::batch>;
   using Product = Mfma::TileProduct<T>;
 
   /// The panel where it lies, or the copy of its shards.
@@ -47,7 +47,7 @@ struct MfmaTileEngine {
     return gathers ? static_cast<std::size_t>(schedule.panel_rows * panel_stride(k)) * sizeof(T)
                    : 0;
   }
-  static std::size_t scratch_bytes() { return Mfma::scratch_bytes + Mfma::chunk_bytes; }
+  static std::size_t scratch_bytes() { return Mfma::scratch_bytes + chunk_bytes; }
 
   KOKKOS_FUNCTION TileStore tile_store() const { return {}; }
 
@@ -65,8 +65,8 @@ struct MfmaTileEngine {
     for (int step = 0; step < a.count; ++step) {
       const int s = (a.first + step) % a.count;
       if (!wait(s)) return false;
-      Mfma::copy_rows(team, a.shard(s), reinterpret_cast<T*>(buffer) + s * a.shard_k,
-                      panel_stride(k));
+      copy_rows<Mfma::batch>(team, a.shard(s), reinterpret_cast<T*>(buffer) + s * a.shard_k,
+                             panel_stride(k));
     }
     team.team_barrier();
     panel = loaded(buffer, a.shard(a.first), k);
@@ -84,7 +84,7 @@ struct MfmaTileEngine {
     // A copy: each call takes the same memory.
     const auto scratch = team.team_scratch(0);
     char* const memory = static_cast<char*>(
-        scratch.get_shmem_aligned(std::size_t(Mfma::scratch_bytes), Mfma::chunk_bytes));
+        scratch.get_shmem_aligned(std::size_t(Mfma::scratch_bytes), chunk_bytes));
     const std::int64_t first = schedule.chunk_begin(owner) + column;
     for (std::int64_t i = 0; i < out.rows; i += tile) {
       for (std::int64_t j = 0; j < out.cols; j += tile) {
@@ -100,7 +100,7 @@ struct MfmaTileEngine {
  private:
   /// Rows of copied panels begin at multiples of 16 bytes.
   KOKKOS_FUNCTION static std::int64_t panel_stride(std::int64_t k) {
-    return round_up(k, Mfma::chunk_elements<T>);
+    return round_up(k, chunk_elements<T>);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <TestUtilities.hpp>
 #include <algorithm>
 #include <fused/arch/mfma/KokkosIris_MfmaWave.hpp>
+#include <fused/arch/sm80/KokkosIris_Sm80Intrinsics.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -166,8 +167,11 @@ class FusedBench {
   }
 
   /// The engines that the backend has, for loops over all of them, and what it has for `engine`.
-  /// (On a GPU the portable one serves where its own cannot: FusedConfig.)
+  /// (On a GPU a more general one serves where its own cannot: FusedConfig.)
   std::vector<TileEngine> engines() const {
+    if (on_gpu() && KokkosIris::Impl::have_sm80_gpu) {
+      return {TileEngine::portable, TileEngine::sm80, gpu_engine};
+    }
     if (on_gpu()) return {TileEngine::portable, gpu_engine};
     std::vector<TileEngine> engines(std::begin(all_engines), std::end(all_engines));
     engines.push_back(TileEngine::mfma);  // emulated
@@ -181,6 +185,7 @@ class FusedBench {
   /// What automatic means for float and double.
   const char* default_engine() const {
     if (!on_gpu()) return "packed";
+    if (KokkosIris::Impl::have_sm80_gpu) return "sm80";
     return KokkosIris::Impl::have_mfma_gpu ? "mfma" : "portable";
   }
   bool has(Element element, Space space) const { return on_gpu() || ::Test::has(element, space); }

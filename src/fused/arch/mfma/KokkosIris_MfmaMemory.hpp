@@ -2,17 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Accesses of 16 bytes, to global memory and to the team's scratch (LDS), each one instruction on
-/// the device.
-///
-/// The compiler seldom knows that a pointer out of an operand's description is to global memory;
-/// it would take "flat" instructions, which also occupy the path to the LDS. So the address space
-/// is stated here.
+/// Values that a wave's lanes have in common, and accesses of up to 16 bytes to the team's scratch
+/// (LDS), each one instruction on the device.
 
 #ifndef KOKKOSIRIS_MFMA_MEMORY_HPP
 #define KOKKOSIRIS_MFMA_MEMORY_HPP
 
-#include <Kokkos_BitManipulation.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +15,6 @@
 #include <fused/arch/mfma/KokkosIris_MfmaWave.hpp>
 
 #if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
-#define KOKKOSIRIS_MFMA_GLOBAL __attribute__((address_space(1)))
 #define KOKKOSIRIS_MFMA_LDS __attribute__((address_space(3)))
 #endif
 
@@ -61,57 +55,6 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t opaque(std::int64_t value) {
   return value;
 }
 
-KOKKOS_FORCEINLINE_FUNCTION bool is_aligned(const void* p) {
-  return reinterpret_cast<std::uintptr_t>(p) % chunk_bytes == 0;
-}
-
-/// global_load_dwordx4. The address is a multiple of 16 in global memory.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Chunk load_chunk(const T* p) {
-#if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
-  return *(const KOKKOSIRIS_MFMA_GLOBAL Chunk*)(p);
-#else
-  Chunk chunk;
-  std::memcpy(&chunk, p, sizeof(chunk));
-  return chunk;
-#endif
-}
-/// global_store_dwordx4. As above.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_chunk(T* p, const Chunk& chunk) {
-#if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
-  *(KOKKOSIRIS_MFMA_GLOBAL Chunk*)(p) = chunk;
-#else
-  std::memcpy(static_cast<void*>(p), &chunk, sizeof(chunk));
-#endif
-}
-/// global_load of one element.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T load_element(const T* p) {
-#if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
-  if constexpr (sizeof(T) == 2) {
-    return __builtin_bit_cast(T, *(const KOKKOSIRIS_MFMA_GLOBAL std::uint16_t*)(p));
-  } else {
-    return *(const KOKKOSIRIS_MFMA_GLOBAL T*)(p);
-  }
-#else
-  return *p;
-#endif
-}
-/// global_store of one element.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_element(T* p, T value) {
-#if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
-  if constexpr (sizeof(T) == 2) {
-    *(KOKKOSIRIS_MFMA_GLOBAL std::uint16_t*)(p) = __builtin_bit_cast(std::uint16_t, value);
-  } else {
-    *(KOKKOSIRIS_MFMA_GLOBAL T*)(p) = value;
-  }
-#else
-  *p = value;
-#endif
-}
-
 /// ds_read_b128 from an offset, a multiple of 16, of the team's scratch.
 KOKKOS_FORCEINLINE_FUNCTION Chunk read_lds(const char* scratch, int offset) {
 #if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
@@ -133,42 +76,8 @@ KOKKOS_FORCEINLINE_FUNCTION void write_lds(char* scratch, int offset, const V& v
 #endif
 }
 
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Elements<T> elements_of(const Chunk& chunk) {
-  return Kokkos::bit_cast<Elements<T>>(chunk);
-}
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Chunk chunk_of(const Elements<T>& elements) {
-  return Kokkos::bit_cast<Chunk>(elements);
-}
-
-/// Up to a chunk of elements that lie `stride` apart; what is not `valid` is not read, and zero.
-/// \param wide the elements are adjacent and the first lies at a multiple of 16 bytes
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Chunk load_elements(const T* p, std::int64_t stride, int valid,
-                                                bool wide) {
-  constexpr int n = chunk_elements<T>;
-  if (wide && valid >= n) return load_chunk(p);
-  Elements<T> elements;
-  KOKKOSIRIS_MFMA_UNROLL
-  for (int e = 0; e < n; ++e) elements.values[e] = e < valid ? load_element(p + e * stride) : T(0);
-  return chunk_of(elements);
-}
-/// The counterpart: what is not `valid` is not written.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_elements(T* p, std::int64_t stride, int valid, bool wide,
-                                                const Elements<T>& elements) {
-  constexpr int n = chunk_elements<T>;
-  if (wide && valid >= n) return store_chunk(p, chunk_of(elements));
-  KOKKOSIRIS_MFMA_UNROLL
-  for (int e = 0; e < n; ++e) {
-    if (e < valid) store_element(p + e * stride, elements.values[e]);
-  }
-}
-
 }  // namespace KokkosIris::Impl::Mfma
 
-#undef KOKKOSIRIS_MFMA_GLOBAL
 #undef KOKKOSIRIS_MFMA_LDS
 
 #endif

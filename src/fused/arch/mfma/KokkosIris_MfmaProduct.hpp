@@ -122,9 +122,9 @@ class TileProduct {
   KOKKOS_FORCEINLINE_FUNCTION static void clear(const Team& team, Sums& sums) {
     for_each_wave(team, [&](int, int held) {
       for_each_lane(team, [&](int lane) {
-        KOKKOSIRIS_MFMA_UNROLL
+        KOKKOSIRIS_UNROLL
         for (int block = 0; block < blocks * blocks; ++block) {
-          KOKKOSIRIS_MFMA_UNROLL
+          KOKKOSIRIS_UNROLL
           for (int r = 0; r < Shape::registers; ++r) {
             sums.of[held][block / blocks][block % blocks][lane][r] = Acc(0);
           }
@@ -139,12 +139,12 @@ class TileProduct {
                                                    int columns, Sums& sums) {
     for_each_wave(team, [&](int wave, int held) {
       if (first_row(wave) >= rows || first_column(wave) >= columns) return;
-      KOKKOSIRIS_MFMA_UNROLL
+      KOKKOSIRIS_UNROLL
       for (int step = 0; step < steps; ++step) {
         WaveRegister<Chunk> a[blocks], b[blocks];
         for_each_lane(team, [&](int lane) {
           const int byte = (step * Shape::groups + lane / Shape::side) * chunk_bytes;
-          KOKKOSIRIS_MFMA_UNROLL
+          KOKKOSIRIS_UNROLL
           for (int i = 0; i < blocks; ++i) {
             const int row = first_row(wave) + i * Shape::side + Shape::outer(lane);
             const int column = first_column(wave) + column_of(i, Shape::outer(lane));
@@ -159,11 +159,11 @@ class TileProduct {
   KOKKOS_FORCEINLINE_FUNCTION static void multiply_chunks(
       const WaveRegister<Chunk> (&a)[blocks], const WaveRegister<Chunk> (&b)[blocks],
       WaveRegister<Vector<Acc, Shape::registers>> (&sums)[blocks][blocks]) {
-    KOKKOSIRIS_MFMA_UNROLL
+    KOKKOSIRIS_UNROLL
     for (int part = 0; part < Instruction<T>::parts; ++part) {
-      KOKKOSIRIS_MFMA_UNROLL
+      KOKKOSIRIS_UNROLL
       for (int i = 0; i < blocks; ++i) {
-        KOKKOSIRIS_MFMA_UNROLL
+        KOKKOSIRIS_UNROLL
         for (int j = 0; j < blocks; ++j) {
           Instruction<T>::multiply(b[j], a[i], part, sums[i][j]);
         }
@@ -179,11 +179,11 @@ class TileProduct {
     const int columns = static_cast<int>(out.cols);
     for_each_wave(team, [&](int wave, int held) {
       for_each_lane(team, [&](int lane) {
-        KOKKOSIRIS_MFMA_UNROLL
+        KOKKOSIRIS_UNROLL
         for (int i = 0; i < blocks; ++i) {
           const int row = first_row(wave) + i * Shape::side + Shape::column(lane);
           if (row >= rows) continue;
-          KOKKOSIRIS_MFMA_UNROLL
+          KOKKOSIRIS_UNROLL
           for (int n = 0; n < blocks * Shape::registers / run; ++n) {
             store_run(out, row, first_column(wave), n, lane, columns, wide, sums.of[held][i]);
           }
@@ -201,7 +201,7 @@ class TileProduct {
     const int r = in_one_block ? n % runs * run : n % runs;
     const int column = first_column + column_of(block, Shape::row(lane, r));
     Elements<Acc> values;
-    KOKKOSIRIS_MFMA_UNROLL
+    KOKKOSIRIS_UNROLL
     for (int e = 0; e < run; ++e) {
       values.values[e] = in_one_block ? sums[block][lane][r + e] : sums[block + e][lane][r];
     }

@@ -101,7 +101,7 @@ KOKKOS_FORCEINLINE_FUNCTION void load_stage(const Team& team, const MatrixRef<co
                                             TeamRegister<Staged>& staged) {
   if constexpr (Regular) {
     for_each_thread(team, [&](int thread) {
-      KOKKOSIRIS_MFMA_UNROLL
+      KOKKOSIRIS_UNROLL
       for (int i = 0; i < 2; ++i) {
         const Place place = place_of<T>(access.along_k, thread, i);
         staged[thread].chunks[i] = load_chunk(m.at(place.row, k + place.k));
@@ -113,7 +113,7 @@ KOKKOS_FORCEINLINE_FUNCTION void load_stage(const Team& team, const MatrixRef<co
     // Not known to be the same in every stage, or all addresses would be kept in registers.
     const std::int64_t step = opaque(access.along_k ? m.col_stride : m.row_stride);
     for_each_thread(team, [&](int thread) {
-      KOKKOSIRIS_MFMA_UNROLL
+      KOKKOSIRIS_UNROLL
       for (int i = 0; i < 2; ++i) {
         const Place place = place_of<T>(access.along_k, thread, i);
         const bool inside = place.row < rows && place.k < depth;
@@ -140,7 +140,7 @@ KOKKOS_FORCEINLINE_FUNCTION void store_stage(const Team& team, const Access& acc
                                              TeamRegister<Staged>& staged, char* scratch) {
   if (access.along_k) {
     for_each_thread(team, [&](int thread) {
-      KOKKOSIRIS_MFMA_UNROLL
+      KOKKOSIRIS_UNROLL
       for (int i = 0; i < 2; ++i) {
         const Place place = place_of<T>(true, thread, i);
         write_lds(scratch, scratch_offset(place.row, place.k * static_cast<int>(sizeof(T))),
@@ -153,7 +153,7 @@ KOKKOS_FORCEINLINE_FUNCTION void store_stage(const Team& team, const Access& acc
     const Place place = place_of<T>(false, thread, 0);
     const Elements<T> first = elements_of<T>(staged[thread].chunks[0]);
     const Elements<T> second = elements_of<T>(staged[thread].chunks[1]);
-    KOKKOSIRIS_MFMA_UNROLL
+    KOKKOSIRIS_UNROLL
     for (int e = 0; e < chunk_elements<T>; ++e) {
       const Pair<T> pair{first.values[e], second.values[e]};
       write_lds(scratch, scratch_offset(place.row + e, place.k * static_cast<int>(sizeof(T))),

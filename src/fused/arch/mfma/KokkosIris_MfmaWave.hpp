@@ -15,7 +15,7 @@
 #define KOKKOSIRIS_MFMA_WAVE_HPP
 
 #include <Kokkos_Core.hpp>
-#include <cstdint>
+#include <fused/arch/KokkosIris_Chunks.hpp>
 
 /// True while the compiler makes code for AMD GPUs; then, for those that have the instructions.
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -23,13 +23,6 @@
 #if defined(__gfx90a__) || defined(__gfx942__)
 #define KOKKOSIRIS_MFMA_HAVE_INSTRUCTIONS 1
 #endif
-#endif
-
-/// Loops over registers must be unrolled: registers cannot be indexed at run time.
-#if defined(__clang__)
-#define KOKKOSIRIS_MFMA_UNROLL _Pragma("unroll")
-#else
-#define KOKKOSIRIS_MFMA_UNROLL
 #endif
 
 namespace KokkosIris::Impl {
@@ -53,34 +46,10 @@ inline constexpr bool on_device = false;
 inline constexpr int wave_lanes = 64;
 inline constexpr int team_waves = 4;
 inline constexpr int team_threads = wave_lanes * team_waves;
+/// See for_each_run().
+inline constexpr int batch = 1;
 /// Waves that one thread of the machine executes.
 inline constexpr int held_waves = on_device ? 1 : team_waves;
-
-/// N values that the compiler keeps in adjacent registers.
-#if defined(__HIP__)
-template <class V, int N>
-using Vector = V __attribute__((ext_vector_type(N)));
-#else
-template <class V, int N>
-struct Vector {
-  V values[N];
-  KOKKOS_FORCEINLINE_FUNCTION V& operator[](int i) { return values[i]; }
-  KOKKOS_FORCEINLINE_FUNCTION const V& operator[](int i) const { return values[i]; }
-};
-#endif
-
-/// What one access of 16 bytes moves, and half of it.
-using Chunk = Vector<std::uint32_t, 4>;
-using HalfChunk = Vector<std::uint32_t, 2>;
-inline constexpr int chunk_bytes = 16;
-template <class T>
-inline constexpr int chunk_elements = chunk_bytes / static_cast<int>(sizeof(T));
-
-/// A chunk's elements.
-template <class T>
-struct alignas(chunk_bytes) Elements {
-  T values[chunk_elements<T>];
-};
 
 /// A value in each lane of a wave.
 template <class V>

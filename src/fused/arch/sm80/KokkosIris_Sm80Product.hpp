@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// A tile of up to 128 x 128 elements of a product by the eight warps of a team.
+
+#ifndef KOKKOSIRIS_SM80_PRODUCT_HPP
+#define KOKKOSIRIS_SM80_PRODUCT_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <fused/KokkosIris_Matrix.hpp>
+#include <fused/KokkosIris_TileStore.hpp>
+#include <fused/arch/sm80/KokkosIris_Sm80Stage.hpp>
+#include <fused/arch/sm80/KokkosIris_Sm80Team.hpp>
+#include <fused/arch/sm80/KokkosIris_Sm80WarpProduct.hpp>
+
+namespace KokkosIris::Impl::Sm80 {
+
+template <class T>
+class TileProduct {
+ public:
+  using Acc = acc_type_t<T>;
+
+  /// out = a b, where a is rows x K and b, transposed, columns x K; at most `tile` of each. Called
+  /// by all threads of a team, whose memory it uses. Ends with a barrier of the team after the last
+  /// use of that memory; the tile is not yet visible to other threads.
+  ///
+  /// A function of its own, that is not made part of the kernels: they have no say in its registers
+  /// (in float, whose banks collide where too many are taken), and all share its code.
+  KOKKOS_FUNCTION static KOKKOSIRIS_SM80_NO_INLINE void compute(MatrixRef<const T> a,
+                                                                MatrixRef<const T> b,
+                                                                AccTile<Acc> out) {
+    WarpTile<T> sums(team_thread());
+    // The usual ways in which operands lie have loops of their own. Float, which is multiplied from
+    // lines along the rows, copies others element by element.
+    constexpr Access rows = Access::along_rows;
+    constexpr Access other = sizeof(T) == 4 ? Access::elements : Access::along_k;
+    const Access a_access = access_of(a);
+    const Access b_access = access_of(b);
+    if (a_access == other && b_access == other) {
+      compute_as<other, other>(a, b, sums);
+    } else if (a_access == other && b_access == rows) {
+      compute_as<other, rows>(a, b, sums);
+    } else if (a_access == rows && b_access == other) {
+      compute_as<rows, other>(a, b, sums);
+    } else if (a_access == rows && b_access == rows) {
+      compute_as<rows, rows>(a, b, sums);
+    } else if constexpr (other != Access::elements) {
+      compute_as<Access::elements, Access::elements>(a, b, sums);
+    }
+    store(sums, {out.data, out.ld, a.rows, b.rows});
+  }
+
+ private:
+  template <Access A, Access B>
+  KOKKOS_FORCEINLINE_FUNCTION static void compute_as(const MatrixRef<const T>& a,
+                                                     const MatrixRef<const T>& b,
+                                                     WarpTile<T>& sums) {
+    const int thread = team_thread();
+    Copies<A, B> copies{
+        {a, thread}, {b, thread}, team_memory(), static_cast<int>(ceil_div(a.cols, stage_k<T>))};
+    multiply(copies, WarpProduct<T, lines_of<T>(A), lines_of<T>(B)>(sums), sums);
+  }
+
+  template <Access A, Access B>
+  struct Copies {
+    OperandCopy<T, A> a;
+    OperandCopy<T, B> b;
+    char* shared;
+    int left;  ///< stages whose copies have not begun
+
+    /// Starts copying step `step` of `Steps` of the next stage, if there is one, to its place.
+    template <int Steps>
+    KOKKOS_FORCEINLINE_FUNCTION void start(int step, int place) const {
+      if (left <= 0) return;
+      const bool is_last = left == 1;
+      char* const stage = shared + place * stage_bytes;
+      // Four steps copy a part of both operands, more steps one part in turns.
+      constexpr int parts = 4;
+      constexpr int turn = Steps > parts ? Steps / (2 * parts) : 1;
+      const int number = Steps > parts ? step / turn / 2 : step;
+      if (step % turn != 0) return;
+      if (Steps == parts || step / turn % 2 == 0) a.start(number, is_last, stage);
+      if (Steps == parts || step / turn % 2 == 1) b.start(number, is_last, stage + operand_bytes);
+    }
+    /// All steps of the stage are started.
+    KOKKOS_FORCEINLINE_FUNCTION void end() {
+      end_copies();
+      a.advance();
+      b.advance();
+      --left;
+    }
+    KOKKOS_FORCEINLINE_FUNCTION Operands at(int place) const {
+      return {shared + place * stage_bytes, shared + place * stage_bytes + operand_bytes};
+    }
+  };
+
+  /// The fragments of each step are read during the step before. The barrier of a stage is in the
+  /// middle of its predecessor's last products, so that none waits with nothing to multiply; after
+  /// it all have read the stage before the last, whose place the next copies take.
+  template <class Copies, class Warp>
+  KOKKOS_FORCEINLINE_FUNCTION static void multiply(Copies& copies, const Warp& warp,
+                                                   WarpTile<T>& sums) {
+    constexpr int steps = Warp::steps;
+    const int count = copies.left;
+    if (count == 0) return;
+    KOKKOSIRIS_SM80_NO_UNROLL
+    for (int s = 0; s < stages - 1; ++s) {
+      KOKKOSIRIS_UNROLL
+      for (int step = 0; step < steps; ++step) copies.template start<steps>(step, s);
+      copies.end();
+    }
+    wait_copies<stages - 2>();
+    team_barrier();
+    typename Warp::Fragment fragments[2];
+    warp.read(copies.at(0), 0, fragments[0]);
+    int place = 0, last = stages - 1;
+    KOKKOSIRIS_SM80_NO_UNROLL
+    for (int s = 0; s < count; ++s) {
+      const int next = place == stages - 1 ? 0 : place + 1;
+      KOKKOSIRIS_UNROLL
+      for (int step = 0; step < steps; ++step) {
+        typename Warp::Fragment& held = fragments[step % 2];
+        typename Warp::Fragment& coming = fragments[(step + 1) % 2];
+        if (step + 1 < steps) warp.read(copies.at(place), step + 1, coming);
+        copies.template start<steps>(step, last);
+        warp.multiply(held, 0, sums);
+        if (step + 1 == steps) {
+          copies.end();
+          wait_copies<stages - 2>();
+          team_barrier();
+          // Behind the last stage this reads what is not used.
+          warp.read(copies.at(next), 0, coming);
+        }
+        warp.multiply(held, 1, sums);
+      }
+      last = place;
+      place = next;
+    }
+    wait_copies<0>();
+    team_barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void store(const WarpTile<T>& sums, const AccTile<Acc>& out) {
+    const int rows = static_cast<int>(out.rows);
+    const int columns = static_cast<int>(out.cols);
+    const bool wide = is_aligned(out.data) && (out.ld % chunk_elements<Acc> == 0 || rows <= 1);
+    sums.for_each_run([&](int row, int column, const auto& values) {
+      if (row >= rows || column >= columns) return;
+      Acc* const place = out.data + row * out.ld + column;
+      constexpr int run = sizeof(values) / sizeof(Acc);
+      struct alignas(run * sizeof(Acc)) Run {
+        Acc values[run];
+      };
+      if (wide && column + run <= columns) {
+        Run whole;
+        KOKKOSIRIS_UNROLL
+        for (int e = 0; e < run; ++e) whole.values[e] = values[e];
+        *reinterpret_cast<Run*>(place) = whole;
+      } else {
+        KOKKOSIRIS_UNROLL
+        for (int e = 0; e < run; ++e) {
+          if (column + e < columns) place[e] = values[e];
+        }
+      }
+    });
+  }
+};
+
+}  // namespace KokkosIris::Impl::Sm80
+
+#endif
