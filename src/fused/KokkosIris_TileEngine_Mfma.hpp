@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <fused/KokkosIris_ItemSchedule.hpp>
 #include <fused/KokkosIris_Matrix.hpp>
+#include <fused/KokkosIris_PanelShards.hpp>
 #include <fused/arch/mfma/KokkosIris_MfmaProduct.hpp>
 #include <fused/arch/mfma/KokkosIris_MfmaTileStore.hpp>
 
@@ -62,13 +63,10 @@ struct MfmaTileEngine {
       return wait(0);
     }
     const std::int64_t k = a.total_k();
-    for (int step = 0; step < a.count; ++step) {
-      const int s = (a.first + step) % a.count;
-      if (!wait(s)) return false;
-      Mfma::copy_rows(team, a.shard(s), reinterpret_cast<T*>(buffer) + s * a.shard_k,
-                      panel_stride(k));
-    }
-    team.team_barrier();
+    const auto copy = [&](const MatrixRef<const T>& shard, std::int64_t column) {
+      Mfma::copy_rows(team, shard, reinterpret_cast<T*>(buffer) + column, panel_stride(k));
+    };
+    if (!load_shards(team, a, wait, copy)) return false;
     panel = loaded(buffer, a.shard(a.first), k);
     return true;
   }
