@@ -13,4 +13,5 @@ message(STATUS "  sm90 engine  ${KokkosIris_HAVE_SM90}")
 message(STATUS "  BLAS engine  ${KokkosIris_HAVE_BLAS} ${BLAS_LIBRARIES}")
 message(STATUS "  Validation   ${KokkosIris_ENABLE_VALIDATION}, sanitizers: ${KokkosIris_ENABLE_SANITIZERS}")
 message(STATUS "  Tests ${KokkosIris_ENABLE_TESTS}, perf tests ${KokkosIris_ENABLE_PERF_TESTS}, "
+               "chroot tests ${KokkosIris_ENABLE_CHROOT_TESTS}, "
                "examples ${KokkosIris_ENABLE_EXAMPLES}, docs ${KokkosIris_ENABLE_DOCS}")

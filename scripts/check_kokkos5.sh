@@ -14,7 +14,7 @@ source "$(dirname "$0")/chroot.sh"
 check() {
   local version=$1 found
   shift
-  configure host-release "$@"
+  configure host-release -DKokkosIris_ENABLE_CHROOT_TESTS=OFF "$@"
   found=$(sed -n 's/^-- *Kokkos  *\([0-9.]*\) .*/\1/p' "$log_dir/configure-host-release.log")
   case $found in
     "$version".*) ;;

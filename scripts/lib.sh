@@ -88,10 +88,16 @@ build() {
   step "build" cmake --build "$build_dir" -j "$jobs" "$@"
 }
 
-# run_tests [<ctest argument>...]: the tests of $build_dir but the measurements (label perf). PROCESSORS of
-# each test keeps tests of several ranks from sharing the cores (KokkosIrisTesting.cmake).
+# run_tests [<ctest argument>...]: the tests of $build_dir. Measurements (label perf) and the checks in chroots
+# (label chroot) run only where -L asks for labels. PROCESSORS of each test keeps tests of several ranks from
+# sharing the cores (KokkosIrisTesting.cmake).
 run_tests() {
+  local argument
+  local -a left_out=(-LE '^(perf|chroot)$')
+  for argument in "$@"; do
+    case $argument in -L | --label-regex) left_out=() ;; esac
+  done
   cd "$build_dir"
-  ctest --output-on-failure --no-label-summary --no-tests=error -j "$jobs" -LE perf "$@" 2>&1 |
+  ctest --output-on-failure --no-label-summary --no-tests=error -j "$jobs" "${left_out[@]}" "$@" 2>&1 |
     grep --line-buffered -vE '^ +Start +[0-9]+:'
 }

@@ -4,7 +4,8 @@
 # scripts/test.sh [<preset> [<ctest argument>...]]
 # From a bare machine to test results: installs or finds the dependencies, configures, builds, checks the
 # format, runs the tests. The preset is host-release unless given; measurements (label perf) are left to
-# scripts/bench.sh. The last line is ctest's own.
+# scripts/bench.sh, and the checks in chroots run if asked for: scripts/test.sh host-release -L chroot. The last
+# line is ctest's own.
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -36,8 +36,7 @@ template <class T, bool Host>
 TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
                           const FusedConfig& config) {
   if (engine == TileEngine::mfma || engine == TileEngine::sm80) {
-    constexpr std::int64_t tile = MfmaTileEngine<T>::tile;
-    static_assert(tile == Sm80TileEngine<T>::tile);
+    constexpr std::int64_t tile = ChunkEngine<T, 1>::tile;
     const bool narrow = config.block_columns > 0 && config.block_columns < tile;
     return {tile, tile, narrow ? 16 : tile};
   }
@@ -92,11 +91,8 @@ EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
 #endif
   }
   const bool gathers = problem.operation == FusedOperation::all_gather_matmul;
-  if (engine == TileEngine::mfma) {
-    return {MfmaTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
-  }
-  if (engine == TileEngine::sm80) {
-    return {Sm80TileEngine<T>::panel_bytes(schedule, k, gathers), 0};
+  if (engine == TileEngine::mfma || engine == TileEngine::sm80) {
+    return {ChunkEngine<T, 1>::panel_bytes(schedule, k, gathers), 0};
   }
   return {PortableTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
 }

@@ -28,6 +28,22 @@ struct PanelShards {
   KOKKOS_FUNCTION std::int64_t total_k() const { return shard_k * count; }
 };
 
+/// Copies the shards of a panel, each when `wait(s)` has returned, and ends with a barrier of the
+/// team, all of whose threads call this.
+/// \param copy copy(shard, column) puts a shard to the columns from `column` on
+/// \return false if a wait was given up
+template <class Team, class Shards, class Wait, class Copy>
+KOKKOS_FUNCTION bool load_shards(const Team& team, const Shards& shards, const Wait& wait,
+                                 const Copy& copy) {
+  for (int step = 0; step < shards.count; ++step) {
+    const int s = (shards.first + step) % shards.count;
+    if (!wait(s)) return false;
+    copy(shards.shard(s), s * shards.shard_k);
+  }
+  team.team_barrier();
+  return true;
+}
+
 }  // namespace KokkosIris::Impl
 
 #endif

@@ -13,9 +13,8 @@
 #include <core/KokkosIris_GpuSpace.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <fused/KokkosIris_ItemSchedule.hpp>
+#include <fused/KokkosIris_ChunkEngine.hpp>
 #include <fused/KokkosIris_Matrix.hpp>
-#include <fused/KokkosIris_TileStore_Chunks.hpp>
 #include <fused/arch/mfma/KokkosIris_MfmaProduct.hpp>
 
 namespace KokkosIris::Impl {
@@ -26,57 +25,17 @@ template <class ExecutionSpace>
 inline constexpr bool mfma_takes_v = !is_gpu_space_v<ExecutionSpace> || have_mfma_gpu;
 
 template <class T>
-struct MfmaTileEngine {
-  using Acc = acc_type_t<T>;
-  using TileStore = ChunkTileStore<T, Mfma::batch>;
+struct MfmaTileEngine : ChunkEngine<T, Mfma::batch> {
+  using Base = ChunkEngine<T, Mfma::batch>;
+  using typename Base::Acc;
+  using typename Base::Panel;
   using Product = Mfma::TileProduct<T>;
-
-  /// The panel where it lies, or the copy of its shards.
-  using Panel = MatrixRef<const T>;
+  static_assert(Base::tile == Product::tile);
 
   /// Threads of a team on a GPU: with so many, each may have 512 registers.
   static constexpr int team_threads = Mfma::team_threads;
-  /// Tiles of a call that asks for none. Blocks are whole tiles: a narrower one takes as long.
-  static constexpr std::int64_t tile = Product::tile;
 
-  MatrixRef<const T> b;
-  ItemSchedule schedule;
-  bool gathers = false;  ///< A comes in several shards, which are copied to the buffer
-
-  static std::size_t panel_bytes(const ItemSchedule& schedule, std::int64_t k, bool gathers) {
-    return gathers ? static_cast<std::size_t>(schedule.panel_rows * panel_stride(k)) * sizeof(T)
-                   : 0;
-  }
   static std::size_t scratch_bytes() { return Mfma::scratch_bytes + chunk_bytes; }
-
-  KOKKOS_FUNCTION TileStore tile_store() const { return {}; }
-
-  template <class Team>
-  KOKKOS_FUNCTION void prepare(const Team&) const {}
-
-  template <class Team, class Shards, class Wait>
-  KOKKOS_FUNCTION bool load(const Team& team, char* buffer, const Shards& a, const Wait& wait,
-                            Panel& panel) const {
-    if (!gathers) {
-      panel = a.shard(0);
-      return wait(0);
-    }
-    const std::int64_t k = a.total_k();
-    for (int step = 0; step < a.count; ++step) {
-      const int s = (a.first + step) % a.count;
-      if (!wait(s)) return false;
-      copy_rows<Mfma::batch>(team, a.shard(s), reinterpret_cast<T*>(buffer) + s * a.shard_k,
-                             panel_stride(k));
-    }
-    team.team_barrier();
-    panel = loaded(buffer, a.shard(a.first), k);
-    return true;
-  }
-  KOKKOS_FUNCTION Panel loaded(const char* buffer, const MatrixRef<const T>& rows,
-                               std::int64_t k) const {
-    if (!gathers) return rows;
-    return {reinterpret_cast<const T*>(buffer), rows.rows, k, panel_stride(k), 1};
-  }
 
   template <class Team>
   KOKKOS_FUNCTION void compute(const Team& team, const Panel& panel, int owner, std::int64_t column,
@@ -85,22 +44,10 @@ struct MfmaTileEngine {
     const auto scratch = team.team_scratch(0);
     char* const memory = static_cast<char*>(
         scratch.get_shmem_aligned(std::size_t(Mfma::scratch_bytes), chunk_bytes));
-    const std::int64_t first = schedule.chunk_begin(owner) + column;
-    for (std::int64_t i = 0; i < out.rows; i += tile) {
-      for (std::int64_t j = 0; j < out.cols; j += tile) {
-        const std::int64_t m = min64(tile, out.rows - i);
-        const std::int64_t n = min64(tile, out.cols - j);
-        const MatrixRef<const T> columns{b.at(0, first + j), n, b.rows, b.col_stride, b.row_stride};
-        Product::compute(team, memory, panel.block(i, 0, m, panel.cols), columns,
-                         {out.data + i * out.ld + j, out.ld, m, n});
-      }
-    }
-  }
-
- private:
-  /// Rows of copied panels begin at multiples of 16 bytes.
-  KOKKOS_FUNCTION static std::int64_t panel_stride(std::int64_t k) {
-    return round_up(k, chunk_elements<T>);
+    this->for_each_tile(panel, owner, column, out,
+                        [&](const Panel& a, const MatrixRef<const T>& b, const AccTile<Acc>& to) {
+                          Product::compute(team, memory, a, b, to);
+                        });
   }
 };
 

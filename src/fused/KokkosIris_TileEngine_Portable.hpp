@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fused/KokkosIris_ItemSchedule.hpp>
+#include <fused/KokkosIris_PanelShards.hpp>
 #include <fused/KokkosIris_TileStore.hpp>
 
 namespace KokkosIris::Impl {
@@ -56,20 +57,17 @@ struct PortableTileEngine {
       panel = a.shard(0);
       return wait(0);
     }
-    T* const copy = reinterpret_cast<T*>(buffer);
+    T* const rows = reinterpret_cast<T*>(buffer);
     const std::int64_t k = a.total_k();
-    for (int step = 0; step < a.count; ++step) {
-      const int s = (a.first + step) % a.count;
-      if (!wait(s)) return false;
-      const MatrixRef<const T> shard = a.shard(s);
+    const auto copy = [&](const MatrixRef<const T>& shard, std::int64_t column) {
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, shard.rows * shard.cols),
                            [&](std::int64_t index) {
                              const std::int64_t i = index / shard.cols;
                              const std::int64_t j = index % shard.cols;
-                             copy[i * k + s * shard.cols + j] = *shard.at(i, j);
+                             rows[i * k + column + j] = *shard.at(i, j);
                            });
-    }
-    team.team_barrier();
+    };
+    if (!load_shards(team, a, wait, copy)) return false;
     panel = loaded(buffer, a.shard(a.first), k);
     return true;
   }
