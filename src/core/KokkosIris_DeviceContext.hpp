@@ -20,6 +20,14 @@ class Runtime;
 struct DeviceControl;
 struct CopyEngineQueues;
 
+/// Rank `step` places after another one, the first coming after the last: where ranks go through
+/// all others, each begins with its neighbour, so that they do not all meet at one.
+/// \param step from 0 to size
+KOKKOS_INLINE_FUNCTION int rank_after(int rank, int step, int size) {
+  const int next = rank + step;
+  return next < size ? next : next - size;
+}
+
 /// The members of a DeviceContext, for the layers of the library.
 struct DeviceState {
   static constexpr int near_ranks = 8;
@@ -34,6 +42,8 @@ struct DeviceState {
   DeviceControl* control = nullptr;    ///< own control words, at the head of the slab
   Runtime* runtime = nullptr;          ///< host pointer; the slow path of waits on the host
   CopyEngineQueues* queues = nullptr;  ///< rings of the copy engine
+
+  KOKKOS_INLINE_FUNCTION int peer_at(int step) const { return rank_after(rank, step, size); }
 };
 
 }  // namespace Impl

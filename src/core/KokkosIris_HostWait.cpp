@@ -71,6 +71,8 @@ const char* to_string(WaitPhase phase) noexcept {
       return "the completion of the fused operation";
     case WaitPhase::peer_operand:
       return "its shard of an operand";
+    case WaitPhase::outdated_workspace:
+      return "nothing, with a workspace that was given up before";
   }
   return "an unknown phase";
 }
@@ -252,7 +254,7 @@ Runtime::DeviceWaitLook Runtime::look_at_device_waits(DeviceWaitLook last) noexc
   bool orderly = false;
   int who = -1;
   const DeviceWaitLook look{waiting, find_departed(site, orderly, who), peer_will_not_launch(site),
-                            other_launch(site)};
+                            other_launch(site), site.phase == WaitPhase::outdated_workspace};
   if (control(m_rank).abort.state.load(std::memory_order_acquire) != AbortRecord::none) return look;
   if (look.departed && last.departed) {
     give_up_on_departed(site, orderly, who);
@@ -260,6 +262,11 @@ Runtime::DeviceWaitLook Runtime::look_at_device_waits(DeviceWaitLook last) noexc
     give_up_on_other_call(site);
   } else if (look.other_launch != 0 && look.other_launch == last.other_launch) {
     give_up_on_other_workspace(site, look.other_launch);
+  } else if (look.outdated && last.outdated) {
+    raise_abort(ErrorCode::misuse, "wait",
+                "rank " + std::to_string(m_rank) +
+                    " repeats a captured call whose workspace an earlier error has outdated; make "
+                    "the call anew, and capture it with the new workspace");
   }
   return look;
 }

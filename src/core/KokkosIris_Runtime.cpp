@@ -169,7 +169,7 @@ void Runtime::meet(std::string_view operation, const void* data, std::size_t byt
   const std::uint64_t generation = ++m_generation;
   publish_arrival(operation, data, bytes, fault);
   for (int step = 1; step < m_size; ++step) {
-    const int other = (m_rank + step) % m_size;
+    const int other = rank_after(m_rank, step, m_size);
     const ArrivalSlot& theirs = control(other).arrivals[generation & 1u];
     const WaitResult result = spin_and_wait({WaitPhase::collective_arrival, other}, true, [&] {
       return theirs.generation.load(std::memory_order_acquire) >= generation;
@@ -207,7 +207,7 @@ void Runtime::require_same_call(std::string_view operation, std::size_t bytes) c
 
 void Runtime::spread_abort(int origin, ErrorCode code, const char* text) noexcept {
   for (int step = 0; step < m_size; ++step) {
-    AbortRecord& record = control((m_rank + step) % m_size).abort;
+    AbortRecord& record = control(rank_after(m_rank, step, m_size)).abort;
     std::uint32_t expected = AbortRecord::none;
     if (!record.state.compare_exchange_strong(expected, AbortRecord::being_written)) continue;
     record.origin = origin;
@@ -271,7 +271,7 @@ void Runtime::throw_abort(std::string_view operation) {
 void Runtime::wait_for_recovery(std::string_view operation,
                                 std::atomic<std::uint64_t> RecoverySlot::*word) {
   for (int step = 1; step < m_size; ++step) {
-    const int other = (m_rank + step) % m_size;
+    const int other = rank_after(m_rank, step, m_size);
     const auto& theirs = control(other).recovery.*word;
     const WaitResult result = spin_and_wait({WaitPhase::recovery, other}, false, [&] {
       return theirs.load(std::memory_order_acquire) >= m_recoveries;

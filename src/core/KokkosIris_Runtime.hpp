@@ -124,6 +124,7 @@ class Runtime {
     bool departed = false;           ///< a process is gone
     bool elsewhere = false;          ///< the other rank is in another call
     std::uint64_t other_launch = 0;  ///< the other rank uses another workspace
+    bool outdated = false;           ///< the workspace was given up before
   };
   DeviceWaitLook look_at_device_waits(DeviceWaitLook last) noexcept;
 

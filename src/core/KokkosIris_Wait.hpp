@@ -115,6 +115,14 @@ KOKKOS_INLINE_FUNCTION bool wait_counter(const DeviceContext& context, WaitSite 
   });
 }
 
+/// For a kernel that finds its workspace given up in an earlier call: returns when there is an
+/// error on this rank. There is one already if the kernel was enqueued behind that call; if a graph
+/// repeats it after the ranks have come together again, the host's watch raises one, because
+/// nothing of what the kernel leaves is a result. Called by one thread.
+KOKKOS_INLINE_FUNCTION void wait_for_error(const DeviceContext& context) {
+  wait(context, {WaitPhase::outdated_workspace, -1}, [] { return false; });
+}
+
 }  // namespace KokkosIris::Impl
 
 #endif

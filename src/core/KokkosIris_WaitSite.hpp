@@ -26,6 +26,7 @@ enum class WaitPhase : std::int32_t {
   peer_space,          ///< room in the staging of a tile exchange
   peer_completion,     ///< a peer to finish its part of the fused operation
   peer_operand,        ///< a peer's shard of an operand
+  outdated_workspace,  ///< an error: the workspace was given up in an earlier call
 };
 
 /// The text that error messages use for a phase.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <core/KokkosIris_Concurrency.hpp>
 #include <exception>
+#include <fused/KokkosIris_AlignedParts.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_FusedWorkspace.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
@@ -54,14 +55,12 @@ TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
   return {2 * Engine::tile_rows, 4 * Engine::tile_cols, Engine::tile_cols};
 }
 
-/// The sizes of a call's tiles; without any if the call has a fault, which this may find.
+/// The sizes of a call's tiles, of all engines but sm90; without any if the call has a fault, which
+/// this may find.
 template <class T, bool Host>
 TileSizes choose_sizes(TileEngine engine, const FusedProblem& problem, const FusedConfig& config,
                        std::string& fault) {
   if (!fault.empty()) return {};
-  if constexpr (have_sm90) {
-    if (engine == TileEngine::sm90) return sm90_sizes(problem, config);
-  }
   try {
     TileSizes sizes = preferred_sizes<T, Host>(engine, problem, config);
     if (config.panel_rows > 0) sizes.panel_rows = config.panel_rows;
@@ -104,34 +103,6 @@ inline bool serves(const FusedWorkspace& workspace, const ContextState& context,
   return state && state->epoch == epoch && state->context.lock().get() == &context;
 }
 
-/// True if the workspace was prepared for this very call.
-inline bool fits(const FusedWorkspace& workspace, const FusedSignature& signature,
-                 const ContextState& context, std::uint64_t epoch) {
-  return serves(workspace, context, epoch) && workspace.state()->signature == signature;
-}
-
-/// Cuts one local allocation into the parts of a workspace.
-class LocalParts {
- public:
-  static constexpr std::size_t alignment = alignof(LocalWords);
-
-  /// \return where the part begins, counted from begin_in()
-  std::size_t add(std::size_t bytes) {
-    const std::size_t at = m_bytes;
-    m_bytes += (bytes + alignment - 1) / alignment * alignment;
-    return at;
-  }
-  /// Size of the allocation: Kokkos aligns less than the parts need.
-  std::size_t bytes() const { return m_bytes + alignment; }
-  static char* begin_in(char* allocation) {
-    const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation) % alignment;
-    return allocation + (alignment - misplaced) % alignment;
-  }
-
- private:
-  std::size_t m_bytes = 0;
-};
-
 /// Sets the sizes of the exchange, which follow from the schedule.
 template <class T>
 void size_exchange(const DeviceContext& context, WorkspaceState& state) {
@@ -156,7 +127,8 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
       TileExchange::symmetric_bytes(ranks, exchange.slots, exchange.slot_bytes));
   exchange.place(block.data());
 
-  LocalParts parts;
+  static_assert(AlignedParts::alignment % alignof(LocalWords) == 0);
+  AlignedParts parts;
   const std::size_t words_at = parts.add(sizeof(LocalWords));
   const std::int64_t buffers =
       state.schedule.shares_panels() ? state.schedule.panels : state.league;
@@ -168,20 +140,21 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   Kokkos::View<char*, MemorySpace> local;
   try {
     local = Kokkos::View<char*, MemorySpace>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"), parts.bytes());
-    fill(exec, LocalParts::begin_in(local.data()) + words_at, sizeof(LocalWords),
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"),
+        parts.bytes_anywhere());
+    fill(exec, AlignedParts::begin_in(local.data()) + words_at, sizeof(LocalWords),
          ConstantValues<char>{0});
     fill(exec, block.data(), TileExchange::flag_bytes(ranks, exchange.slots),
          ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
   } catch (const std::exception& error) {
-    fault =
-        "no memory for a workspace of " + std::to_string(parts.bytes()) + " bytes: " + error.what();
+    fault = "no memory for a workspace of " + std::to_string(parts.bytes_anywhere()) +
+            " bytes: " + error.what();
   }
   // Also the barrier after which the flags of all ranks are clear.
   agree_on_call(context.runtime(), state.signature, 0, fault, ErrorCode::out_of_memory);
 
-  char* const begin = LocalParts::begin_in(local.data());
+  char* const begin = AlignedParts::begin_in(local.data());
   exchange.local = reinterpret_cast<LocalWords*>(begin + words_at);
   state.panels = begin + panels_at;
   state.panel_bytes = static_cast<std::int64_t>(memory.panel_bytes);
@@ -191,22 +164,41 @@ void allocate_workspace(const ExecutionSpace& exec, Context<MemorySpace>& contex
   state.local_memory = std::make_shared<decltype(local)>(local);
 }
 
+/// The tiles of the engine for Hopper GPUs for a legal call, if it serves. Those of a workspace for
+/// the same call stand, so that repeated calls do not choose again.
+template <class MemorySpace>
+TileSizes choose_sm90_sizes(const GpuExecutionSpace& exec, const Context<MemorySpace>& context,
+                            const FusedProblem& problem, const FusedConfig& config,
+                            const FusedSignature* given) {
+  if (given != nullptr) {
+    const FusedSignature same{problem.operation, problem.element, problem.m(),      problem.n(),
+                              problem.k(),       config,          TileEngine::sm90, 0,
+                              given->sizes};
+    if (same == *given) return given->sizes;
+  }
+  return sm90_sizes(exec, problem, config, context.heap_capacity());
+}
+
 /// What a call asks for, and in `fault` why it is illegal, if so.
+/// \param given of a workspace that can serve, or null
 template <class T, bool Host, class ExecutionSpace, class MemorySpace>
 FusedSignature signature_of(const ExecutionSpace& exec, const Context<MemorySpace>& context,
                             const FusedProblem& problem, const FusedConfig& config,
-                            std::string& fault) {
+                            [[maybe_unused]] const FusedSignature* given, std::string& fault) {
   fault = find_fault(problem);
   if (config.panel_rows < 0 || config.block_columns < 0 || config.teams < 0) {
     fault = "a size in FusedConfig is negative; 0 means automatic";
   }
-  EngineChoice choice{Host, false, sm80_takes_v<ExecutionSpace>, mfma_takes_v<ExecutionSpace>};
+  TileSizes of_sm90;
   if constexpr (sm90_takes_v<T, ExecutionSpace>) {
-    choice.sm90 = sm90_serves(exec, problem, config, context.heap_capacity());
+    if (fault.empty()) of_sm90 = choose_sm90_sizes(exec, context, problem, config, given);
   }
+  const EngineChoice choice{Host, of_sm90.panel_rows > 0, sm80_takes_v<ExecutionSpace>,
+                            mfma_takes_v<ExecutionSpace>};
   const TileEngine engine = choose_engine(config.engine, choice,
                                           std::max({problem.m(), problem.n(), problem.k()}), fault);
-  const TileSizes sizes = choose_sizes<T, Host>(engine, problem, config, fault);
+  const TileSizes sizes =
+      engine == TileEngine::sm90 ? of_sm90 : choose_sizes<T, Host>(engine, problem, config, fault);
   return {problem.operation,
           problem.element,
           problem.m(),
@@ -260,14 +252,16 @@ FusedWorkspace prepare_workspace(const ExecutionSpace& exec, Context<MemorySpace
   Runtime& runtime = context.runtime();
   // A recovery from an earlier error, if there is one to make, outdates the given workspace.
   runtime.enter(to_string(problem.operation));
+  const bool can_serve = serves(given, context.state(), runtime.epoch());
   std::string fault;
-  const FusedSignature signature = signature_of<T, Host>(exec, context, problem, config, fault);
-  if (!fault.empty() && serves(given, context.state(), runtime.epoch())) {
+  const FusedSignature signature = signature_of<T, Host>(
+      exec, context, problem, config, can_serve ? &given.state()->signature : nullptr, fault);
+  if (!fault.empty() && can_serve) {
     // The other ranks may be in the kernel already, where they would wait for this one.
     runtime.fail(ErrorCode::invalid_argument, to_string(problem.operation), fault);
   }
   const FusedWorkspace workspace =
-      fits(given, signature, context.state(), runtime.epoch())
+      can_serve && given.state()->signature == signature
           ? given
           : make_workspace<T, Host>(exec, context, problem, signature, fault);
   runtime.begin_launch(workspace.number());

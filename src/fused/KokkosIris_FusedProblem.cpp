@@ -232,15 +232,42 @@ const char* isa_of(const FusedSignature& signature) {
   return packed_gemm(static_cast<ElementKind>(signature.element), signature.m).name;
 }
 
-/// What to do about ranks whose calls differ; if only the tiles do, they were given the same.
-std::string advice(const CallRecord& x, const CallRecord& y) {
+/// "sm90 on rank 0 2, portable on rank 1".
+std::string engines_of_ranks(const std::vector<CallRecord>& all) {
+  std::string text;
+  std::vector<bool> listed(all.size(), false);
+  for (std::size_t first = 0; first < all.size(); ++first) {
+    if (listed[first]) continue;
+    const TileEngine engine = all[first].signature.engine;
+    text += (first == 0 ? "" : ", ") + std::string(to_string(engine)) + " on rank";
+    for (std::size_t rank = first; rank < all.size(); ++rank) {
+      if (all[rank].signature.engine != engine) continue;
+      text += " " + std::to_string(rank);
+      listed[rank] = true;
+    }
+  }
+  return text;
+}
+
+/// What to do about a rank whose call differs from that of rank 0. If only the engine or the tiles
+/// do, both were given the same.
+std::string advice(const std::vector<CallRecord>& all, std::size_t rank) {
+  const CallRecord &x = all[0], &y = all[rank];
   FusedSignature given = y.signature;
   given.sizes = x.signature.sizes;
-  if (!(given == x.signature) || std::string_view(x.isa) == y.isa) {
-    return "; all ranks must give the same";
+  const bool same_isa = std::string_view(x.isa) == y.isa;
+  if (given == x.signature && !same_isa) {
+    return std::string("; the packed engine uses instruction set ") + x.isa + " on the one and " +
+           y.isa + " on the other: set KOKKOSIRIS_HOST_ISA to one that all ranks have";
   }
-  return std::string("; the packed engine uses instruction set ") + x.isa + " on the one and " +
-         y.isa + " on the other: set KOKKOSIRIS_HOST_ISA to one that all ranks have";
+  given.engine = x.signature.engine;
+  if (given == x.signature && x.signature.engine != y.signature.engine) {
+    return "; each rank chose the tile engine by its KOKKOSIRIS_ENGINE and its GPU: " +
+           engines_of_ranks(all) +
+           "; give all ranks the same one by FusedConfig::engine or KOKKOSIRIS_ENGINE, such as "
+           "portable, which serves everywhere";
+  }
+  return "; all ranks must give the same";
 }
 
 std::string describe(const FusedSignature& s) {
@@ -368,7 +395,7 @@ std::int64_t agree_on_call(Runtime& runtime, const FusedSignature& signature, st
                 "rank 0 calls " + describe(all[0].signature) + ", rank " + std::to_string(rank) +
                     " calls " + describe(theirs.signature) +
                     (theirs.signature.config == all[0].signature.config ? "" : ", another config") +
-                    advice(all[0], theirs));
+                    advice(all, static_cast<std::size_t>(rank)));
   }
   return most;
 }

@@ -35,9 +35,11 @@ enum class TileEngine : std::int32_t {
 /// the sizes given here) is replaced by one that can; FusedWorkspace::engine() names it.
 struct FusedConfig {
   TileEngine engine = TileEngine::automatic;
-  std::int32_t panel_rows = 0;     ///< rows of the product that a team computes at a time
-  std::int32_t block_columns = 0;  ///< columns that a flag stands for, at most
-  std::int32_t teams = 0;          ///< teams of the kernel, at most the instance's concurrency
+  std::int32_t panel_rows = 0;  ///< rows of the product that a team computes at a time
+  /// Columns that a flag stands for, at most. An engine whose tiles have certain widths takes the
+  /// widest of them, also where the rows are so few that a narrower one would be faster.
+  std::int32_t block_columns = 0;
+  std::int32_t teams = 0;  ///< teams of the kernel, at most the instance's concurrency
 
   bool operator==(const FusedConfig&) const = default;
 };
@@ -108,7 +110,9 @@ struct WorkspaceState {
 /// KokkosIris_Sm90Engine.hpp). Copies refer to the same workspace. It serves one call at a time,
 /// and all ranks pass the workspaces of the same earlier call. A workspace that does not fit is
 /// prepared anew, which is collective. Its memory is freed with the last copy. Ranks that pass
-/// workspaces of different calls get an error that names both by number().
+/// workspaces of different calls get an error that names both by number(). After an error calls
+/// prepare anew; a graph that has captured a call with a workspace whose kernel gave up is an error
+/// when it is launched again.
 class FusedWorkspace {
  public:
   FusedWorkspace() = default;

@@ -34,7 +34,8 @@ struct ReduceKernel : FusedKernel<T, Engine> {
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const std::uint64_t call = exchange.generation();
+    const std::uint64_t call = exchange.begin(team);
+    if (call == 0) return;
     if (team.league_rank() == 0) exchange.enter(team, call, c);
     const LocalA source{*this};
     if (!this->prepare(team, source)) return;

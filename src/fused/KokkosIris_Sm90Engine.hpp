@@ -42,15 +42,13 @@ inline constexpr bool have_sm90 = false;
 template <class T, class ExecutionSpace>
 inline constexpr bool sm90_takes_v = have_sm90&& is_half_v<T>&& is_gpu_space_v<ExecutionSpace>;
 
-/// True if the device, the extents and the sizes of tiles asked for suit the engine, and, unless it
-/// is asked for by name, its staging takes at most half of the heap: two products for
-/// matmul_all_reduce and matmul_all_gather, one (of W = 2) for matmul_reduce_scatter, the others'
-/// shards for all_gather_matmul. Equal on ranks that give the same and have such devices.
-bool sm90_serves(const GpuExecutionSpace& exec, const FusedProblem& problem,
-                 const FusedConfig& config, std::size_t heap_bytes);
-
-/// The engine's tiles for a call.
-TileSizes sm90_sizes(const FusedProblem& problem, const FusedConfig& config);
+/// The engine's tiles for a legal call, if the device, the extents and the sizes asked for suit it,
+/// and, unless it is asked for by name, its staging takes at most half of the heap: where tiles are
+/// large, two products for matmul_all_reduce and matmul_all_gather, one (of W = 2) for
+/// matmul_reduce_scatter, the others' shards for all_gather_matmul. Else no sizes. Equal on ranks
+/// that give the same and have such devices.
+TileSizes sm90_sizes(const GpuExecutionSpace& exec, const FusedProblem& problem,
+                     const FusedConfig& config, std::size_t heap_bytes);
 
 /// Memory, flags and streams of a workspace whose signature is set. Collective.
 void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& context,

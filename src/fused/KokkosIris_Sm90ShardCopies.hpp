@@ -16,6 +16,8 @@
 namespace KokkosIris::Impl::Sm90 {
 
 /// Streams of a workspace, one for each other rank. Enqueues only, and can be captured in a graph.
+/// So nothing stops the copies of calls that are enqueued behind one that is given up, but then
+/// they are announced by a number that is behind every call (Exchange).
 class ShardCopies {
  public:
   /// \param exchange of the workspace; addresses of the device

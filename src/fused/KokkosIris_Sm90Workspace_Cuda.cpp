@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <core/KokkosIris_GpuRuntime.hpp>
+#include <fused/KokkosIris_AlignedParts.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_Sm90Workspace.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Packets.hpp>
 #include <heap/KokkosIris_Creation.hpp>
 #include <limits>
 #include <string>
-#include <vector>
 
 namespace KokkosIris::Impl {
 namespace Sm90 {
@@ -32,9 +32,10 @@ constexpr std::int64_t most_pushed_bytes = std::int64_t(2) << 20;
 constexpr double longest_pushed_us = 6.0;
 constexpr std::int64_t pushed_piece_bytes = 8192;
 
-bool exchanges(const FusedProblem& p) {
-  return p.ranks > 1 && p.operation != FusedOperation::all_gather_matmul;
+bool gathers(const FusedProblem& p) {
+  return p.ranks > 1 && p.operation == FusedOperation::all_gather_matmul;
 }
+bool exchanges(const FusedProblem& p) { return p.ranks > 1 && !gathers(p); }
 std::int64_t chunks_of(const FusedProblem& p) {
   return p.operation == FusedOperation::matmul_reduce_scatter ? p.ranks : 1;
 }
@@ -61,9 +62,15 @@ int parts_of(const FusedProblem& p, int columns) {
   return most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
-/// Estimate for small tiles: the stages of a block, or all of B from memory.
+constexpr double bytes_of_us = 1e3;  ///< in a GB/s
+
+/// Until all of B has come from memory.
+double all_b_us(const FusedProblem& p) {
+  return 2.0 * static_cast<double>(p.k()) * static_cast<double>(p.n()) / memory_gb_s / bytes_of_us;
+}
+
+/// Estimate for small tiles: the stages of a block, or all of B.
 double small_us(const FusedProblem& p, const TilePlan& plan) {
-  constexpr double bytes_of_us = 1e3;  // in a GB/s
   const auto rounds =
       static_cast<double>(ceil_div(tiles_of(p, plan.columns) * plan.parts, multiprocessors));
   const double stages = static_cast<double>(ceil_div(p.k(), block_k)) / plan.parts;
@@ -72,17 +79,15 @@ double small_us(const FusedProblem& p, const TilePlan& plan) {
   const double b_bytes = 2.0 * block_k * plan.columns;
   const double stage_us =
       std::max((a_bytes + b_bytes) / block_gb_s, b_bytes / block_b_gb_s) / bytes_of_us;
-  const double all_b_bytes = 2.0 * static_cast<double>(p.k()) * static_cast<double>(p.n());
-  return std::max(rounds * stages * stage_us, all_b_bytes / memory_gb_s / bytes_of_us) +
-         (plan.parts > 1 ? add_parts_us : 0.0);
+  return std::max(rounds * stages * stage_us, all_b_us(p)) + (plan.parts > 1 ? add_parts_us : 0.0);
 }
 
-/// Estimate for large tiles, if all multiprocessors go through them in step.
+/// Estimate for large tiles, if all multiprocessors go through them in step: products, or all of B.
 double large_us(const FusedProblem& p, const TilePlan& plan) {
   const auto rounds = static_cast<double>(ceil_div(tiles_of(p, plan.columns), multiprocessors));
   const double relative = plan.columns == 256 ? 1.0 : 0.54;
   const double tail = exchanges(p) ? last_tiles_us * plan.columns / 256 : 0.0;
-  return rounds * tile_us * static_cast<double>(p.k()) * relative + tail;
+  return std::max(rounds * tile_us * static_cast<double>(p.k()) * relative, all_b_us(p)) + tail;
 }
 
 double estimated_us(const FusedProblem& p, const TilePlan& plan) {
@@ -146,8 +151,8 @@ TileMap tile_map(const FusedProblem& p, Form form, const TilePlan& plan) {
 
 namespace {
 
-/// Sets the sizes of an exchange.
-void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
+/// Sets the sizes of the exchange of a workspace that has all else.
+void set_exchange_sizes(const FusedProblem& p, const TilePlan& plan, Sm90Workspace& w) {
   Exchange& e = w.arguments.exchange;
   const Form form = w.arguments.form;
   e.slots = w.arguments.tiles.slots();
@@ -164,7 +169,6 @@ void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
     e.gathered_bytes = p.m() * w.pitch * 2;
     // The own shard's product hides what the copy engine takes to begin, or it does not. Blocks
     // send whole vectors.
-    const TilePlan plan{w.variant.columns, w.variant.small, w.arguments.tiles.parts};
     const bool is_short = estimated_us(p, plan) / p.ranks < longest_pushed_us;
     const bool is_small = (p.ranks - 1) * e.gathered_bytes <= most_pushed_bytes;
     if (is_short && is_small && w.pitch == w.shard_k) {
@@ -174,36 +178,47 @@ void size_exchange(const FusedProblem& p, Sm90Workspace& w) {
   }
 }
 
-/// Lays out the block for an exchange whose sizes are set.
-BlockLayout lay_out(const Sm90Workspace& w) {
-  std::size_t at = 0;
-  const auto add = [&at](std::int64_t bytes) {
-    constexpr std::size_t alignment = 256;
-    const std::size_t begin = at;
-    at += (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
-    return begin;
+/// What follows from the problem and its plan.
+void shape_workspace(const FusedProblem& p, const TilePlan& plan, Sm90Workspace& w) {
+  w.variant = {p.element == element_number<half_t>(), plan.columns, plan.small};
+  Arguments& arguments = w.arguments;
+  arguments.form = form_of(p);
+  arguments.tiles = tile_map(p, arguments.form, plan);
+  arguments.rows = static_cast<int>(p.m());
+  arguments.box_rows = static_cast<int>(std::min<std::int64_t>(tile_rows, round_up(p.m(), 8)));
+  arguments.shards = gathers(p) ? p.ranks : 1;
+  w.shard_k = p.k() / arguments.shards;
+  w.pitch = round_up(w.shard_k, 8);
+  arguments.k_blocks = static_cast<int>(ceil_div(w.shard_k, block_k));
+  set_exchange_sizes(p, plan, w);
+}
+
+/// Lays out the block for the exchange of a workspace that has its shape.
+BlockLayout lay_out(const FusedProblem& p, const Sm90Workspace& w) {
+  AlignedParts parts;
+  const auto add = [&parts](std::int64_t bytes) {
+    return parts.add(static_cast<std::size_t>(bytes));
   };
   const Exchange& e = w.arguments.exchange;
   const Form form = w.arguments.form;
   constexpr std::int64_t word = sizeof(std::uint64_t), parities = 2;
-  const std::int64_t ranks = e.size(), half_tiles = parities * e.slots * halves;
+  const std::int64_t ranks = p.ranks, half_tiles = parities * e.slots * halves;
   const std::int64_t tile_packets = packets_of(tile_rows * w.variant.columns);
   const bool by_images = form != Form::product && !w.variant.small;
   const bool by_packets = form != Form::product && w.variant.small;
   const bool has_sums = by_images && form == Form::sum_to_all;
-  const bool gathers = w.arguments.shards > 1;
   BlockLayout layout;
   layout.partial_ready = add(by_images ? half_tiles * ranks * word : 0);
   layout.sum_ready = add(has_sums ? half_tiles * ranks * word : 0);
-  layout.arrived = add(gathers ? ranks * e.chunks * word : 0);
-  layout.done = add(gathers ? ranks * std::int64_t(sizeof(PaddedFlag)) : 0);
+  layout.arrived = add(gathers(p) ? ranks * e.chunks * word : 0);
+  layout.done = add(gathers(p) ? ranks * std::int64_t(sizeof(PaddedFlag)) : 0);
   layout.packets = add(
       by_packets ? half_tiles / halves * ranks * tile_packets * std::int64_t(sizeof(Packet)) : 0);
-  layout.cleared_end = at;
+  layout.cleared_end = parts.bytes();
   layout.partials = add(by_images ? half_tiles * e.partial_areas * e.image_bytes : 0);
   layout.sums = add(has_sums ? half_tiles * e.image_bytes : 0);
-  layout.gathered = add(gathers ? (ranks - 1) * e.gathered_bytes : 0);
-  layout.end = at;
+  layout.gathered = add(gathers(p) ? (ranks - 1) * e.gathered_bytes : 0);
+  layout.end = parts.bytes();
   return layout;
 }
 
@@ -242,93 +257,60 @@ void limit_parts(const Gpu& gpu, int league, Sm90Workspace& w) {
   w.blocks = std::min(league, tiles.tasks());
 }
 
-/// True if ranks of the context use the same device. Collective.
-bool shares_device(Runtime& runtime, const Gpu& gpu) {
-  std::vector<GpuUuid> all = runtime.agree("fused operation", gpu.uuid());
-  std::sort(all.begin(), all.end());
-  return std::adjacent_find(all.begin(), all.end()) != all.end();
-}
-
 /// Local memory: the words of the rank, the first call being number 1.
 Kokkos::View<char*, GpuMemorySpace> allocate_words(const GpuExecutionSpace& exec, Exchange& e) {
-  constexpr std::size_t alignment = alignof(LocalWords);
+  static_assert(AlignedParts::alignment % alignof(CallWords) == 0);
+  AlignedParts parts;
+  parts.add(sizeof(CallWords));
   Kokkos::View<char*, GpuMemorySpace> memory(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "KokkosIris::workspace"),
-      sizeof(LocalWords) + alignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-  e.local = reinterpret_cast<LocalWords*>((address + alignment - 1) / alignment * alignment);
-  fill(exec, reinterpret_cast<char*>(e.local), sizeof(LocalWords), ConstantValues<char>{0});
+      parts.bytes_anywhere());
+  e.local = reinterpret_cast<CallWords*>(AlignedParts::begin_in(memory.data()));
+  fill(exec, reinterpret_cast<char*>(e.local), sizeof(CallWords), ConstantValues<char>{0});
   fill(exec, &e.local->call.value, 1, ConstantValues<std::uint64_t>{1});
   return memory;
 }
 
-/// About what a workspace takes of the heap.
-std::size_t staged_bytes(const FusedProblem& p) {
-  if (p.ranks == 1) return 0;
-  const double product = 2.0 * static_cast<double>(p.m()) * static_cast<double>(p.n());
-  const double others = p.ranks - 1.0;
-  double bytes = 0.0;
-  switch (p.operation) {
-    case FusedOperation::matmul_reduce_scatter:
-      bytes = 2.0 * product * others / p.ranks;
-      break;
-    case FusedOperation::matmul_all_reduce:  // partial tiles and sums
-      bytes = 2.0 * product;
-      break;
-    case FusedOperation::matmul_all_gather:
-      bytes = 2.0 * product;
-      break;
-    case FusedOperation::all_gather_matmul:
-      bytes = 2.0 * static_cast<double>(p.m()) * static_cast<double>(p.k()) * others / p.ranks;
-  }
-  return static_cast<std::size_t>(bytes);
+/// True if the device and the extents suit the kernels.
+bool suits(const GpuExecutionSpace& exec, const FusedProblem& p) {
+  const cudaDeviceProp& device = exec.cuda_device_prop();
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max() / 4;
+  return device.major == 9 && device.minor == 0 && p.a.element_bytes == 2 &&
+         std::min({p.m(), p.n(), p.k()}) >= 1 && std::max({p.m(), p.n(), p.k()}) <= largest;
+}
+
+/// What a workspace takes of the heap.
+std::size_t staged_bytes(const FusedProblem& p, const TilePlan& plan) {
+  Sm90Workspace shape;
+  shape_workspace(p, plan, shape);
+  return lay_out(p, shape).end;
 }
 
 }  // namespace
 }  // namespace Sm90
 
-bool sm90_serves(const GpuExecutionSpace& exec, const FusedProblem& p, const FusedConfig& config,
-                 std::size_t heap_bytes) {
-  const cudaDeviceProp& device = exec.cuda_device_prop();
-  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max() / 4;
-  return device.major == 9 && device.minor == 0 && p.a.element_bytes == 2 &&
-         std::min({p.m(), p.n(), p.k()}) >= 1 && std::max({p.m(), p.n(), p.k()}) <= largest &&
-         (config.panel_rows == 0 || config.panel_rows == Sm90::tile_rows) &&
-         Sm90::plan_tiles(p, config).columns > 0 &&
-         (config.engine == TileEngine::sm90 || Sm90::staged_bytes(p) <= heap_bytes / 2);
-}
-
-TileSizes sm90_sizes(const FusedProblem& p, const FusedConfig& config) {
-  const std::int64_t columns = Sm90::plan_tiles(p, config).columns;
-  return {Sm90::tile_rows, columns, columns};
+TileSizes sm90_sizes(const GpuExecutionSpace& exec, const FusedProblem& p,
+                     const FusedConfig& config, std::size_t heap_bytes) {
+  const bool rows_suit = config.panel_rows == 0 || config.panel_rows == Sm90::tile_rows;
+  if (!rows_suit || !Sm90::suits(exec, p)) return {};
+  const Sm90::TilePlan plan = Sm90::plan_tiles(p, config);
+  if (plan.columns == 0) return {};
+  const bool is_asked_for = config.engine == TileEngine::sm90;
+  if (!is_asked_for && Sm90::staged_bytes(p, plan) > heap_bytes / 2) return {};
+  return {Sm90::tile_rows, plan.columns, plan.columns};
 }
 
 void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& context,
                   const FusedProblem& p, WorkspaceState& state) {
   using namespace Sm90;
   auto w = std::make_shared<Sm90Workspace>();
-  const bool gathers = p.operation == FusedOperation::all_gather_matmul && p.ranks > 1;
-  const TilePlan plan = plan_tiles(p, state.signature.config);
-  w->variant = {p.element == element_number<half_t>(), plan.columns, plan.small};
-  Arguments& arguments = w->arguments;
-  arguments.form = form_of(p);
-  arguments.tiles = tile_map(p, arguments.form, plan);
-  arguments.rows = static_cast<int>(p.m());
-  arguments.box_rows = static_cast<int>(std::min<std::int64_t>(tile_rows, round_up(p.m(), 8)));
-  arguments.shards = gathers ? p.ranks : 1;
-  w->shard_k = p.k() / arguments.shards;
-  w->pitch = round_up(w->shard_k, 8);
-  arguments.k_blocks = static_cast<int>(ceil_div(w->shard_k, block_k));
-
-  Exchange& exchange = arguments.exchange;
+  shape_workspace(p, plan_tiles(p, state.signature.config), *w);
+  Exchange& exchange = w->arguments.exchange;
   exchange.context = context.device();
-  size_exchange(p, *w);
-  const BlockLayout layout = lay_out(*w);
+  const BlockLayout layout = lay_out(p, *w);
   auto block = context.template empty<char*>("KokkosIris::workspace", layout.end);
-  place_exchange(block.data(), layout, gathers, exchange);
+  place_exchange(block.data(), layout, gathers(p), exchange);
   const Gpu gpu(gpu_device(exec), context.rank());
-  const bool copies = gathers && exchange.piece_rows == 0;
-  const bool shared = copies && shares_device(context.runtime(), gpu);
   std::string fault;
   ErrorCode code = ErrorCode::out_of_memory;
   try {
@@ -338,8 +320,9 @@ void sm90_prepare(const GpuExecutionSpace& exec, Context<GpuMemorySpace>& contex
         std::make_shared<Kokkos::View<char*, GpuMemorySpace>>(allocate_words(exec, exchange));
     fill(exec, block.data(), layout.cleared_end, ConstantValues<char>{0});
     exec.fence("KokkosIris::workspace");
-    if (copies) {
-      w->copies = std::make_unique<ShardCopies>(gpu, exchange, p.m(), w->shard_k, w->pitch, shared);
+    if (gathers(p) && exchange.piece_rows == 0) {
+      w->copies = std::make_unique<ShardCopies>(gpu, exchange, p.m(), w->shard_k, w->pitch,
+                                                context.state().ranks_share_device());
     }
   } catch (const Error& error) {
     code = error.code();

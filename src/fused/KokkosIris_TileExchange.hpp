@@ -31,7 +31,8 @@ struct alignas(128) EntryRecord {
 
 /// Words that only the teams of one rank share.
 struct LocalWords {
-  PaddedFlag generation;  ///< calls that are complete
+  static constexpr std::uint64_t given_up = ~std::uint64_t(0);
+  PaddedFlag generation;  ///< calls that are complete, or given_up
   PaddedFlag arrivals;    ///< teams at the barrier of the league, in this call
   PaddedFlag finished;    ///< teams that have done their items, in this call
 };
@@ -50,7 +51,9 @@ struct LocalWords {
 ///   its operands may be changed, and staging is free for the next call.
 ///
 /// Functions that take a team are called by all its threads. Waits return false if the operation
-/// was given up (see wait()); the team then returns from the kernel at once.
+/// was given up (see wait()); the team then returns from the kernel at once. Nor do later kernels
+/// use the workspace, enqueued before or repeated by a graph: they would rely on the end of this
+/// call, and report parts of their own.
 struct TileExchange {
   DeviceContext context;
   EntryRecord* entries = nullptr;  ///< [rank]
@@ -65,8 +68,8 @@ struct TileExchange {
 
   KOKKOS_FUNCTION int rank() const { return context.rank(); }
   KOKKOS_FUNCTION int size() const { return context.size(); }
-  /// Rank `step` places after this one: ranks begin with different peers.
-  KOKKOS_FUNCTION int peer(int step) const { return (rank() + step) % size(); }
+  /// Rank `step` places after this one.
+  KOKKOS_FUNCTION int peer(int step) const { return context.state().peer_at(step); }
 
   /// Slots for each pair of ranks. More than teams keep the waits free of cycles, as does one for
   /// each item; twice as many let a rank run ahead.
@@ -93,9 +96,20 @@ struct TileExchange {
     staging = reinterpret_cast<char*>(consumed + w * slots);
   }
 
-  /// Number of the call that is running. Read by every team before the last one finishes.
-  KOKKOS_FUNCTION std::uint64_t generation() const {
-    return load_relaxed(&local->generation.value) + 1;
+  /// Number of the call that is running; 0 if the workspace was given up: the team then returns at
+  /// once. Read by every team before the last one finishes.
+  template <class Team>
+  KOKKOS_FUNCTION std::uint64_t begin(const Team& team) const {
+    std::uint64_t call = 0;
+    // By one thread for all, because another team may give up meanwhile.
+    Kokkos::single(
+        Kokkos::PerTeam(team),
+        [&](std::uint64_t& number) {
+          number = load_relaxed(&local->generation.value) + 1;
+          if (number == 0 && team.league_rank() == 0) wait_for_error(context);
+        },
+        call);
+    return call;
   }
 
   /// Waits in one thread for a counter of this rank's flags; the result holds for the whole team.
@@ -106,7 +120,7 @@ struct TileExchange {
     Kokkos::single(
         Kokkos::PerTeam(team),
         [&](int& result) {
-          result = wait_counter(context, {phase, peer}, flag, target) ? 1 : 0;
+          result = wait_or_give_up({phase, peer}, flag, target) ? 1 : 0;
         },
         ok);
     return ok != 0;
@@ -214,14 +228,20 @@ struct TileExchange {
       }
       for (int step = 1; step < size(); ++step) {
         const int other = peer(step);
-        if (!wait_counter(context, {WaitPhase::peer_completion, other}, &done[other].value, call)) {
-          return;
-        }
+        if (!wait_or_give_up({WaitPhase::peer_completion, other}, &done[other].value, call)) return;
       }
       local->arrivals.value = 0;
       local->finished.value = 0;
       store_release(&local->generation.value, call);
     });
+  }
+
+ private:
+  KOKKOS_FUNCTION bool wait_or_give_up(WaitSite site, const std::uint64_t* flag,
+                                       std::uint64_t target) const {
+    const bool come = wait_counter(context, site, flag, target);
+    if (!come) store_relaxed(&local->generation.value, LocalWords::given_up);
+    return come;
   }
 };
 

@@ -58,6 +58,7 @@ class ContextState {
   const DeviceContext& device() const { return m_device; }
   CopyEngine& copy_engine() { return *m_copy_engine; }
   std::string memory_description() const { return m_memory->description(); }
+  bool ranks_share_device() const { return m_memory->ranks_share_device(); }
   std::uint64_t seed() const { return m_seed; }
   /// Number of random creation calls before this one; equal on all ranks.
   std::uint64_t next_random_stream() { return m_random_streams++; }

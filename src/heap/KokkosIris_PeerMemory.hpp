@@ -39,6 +39,8 @@ class PeerMemory {
   virtual int spins() const = 0;
   /// Settings for waits in kernels; nothing for kernels on the host, which wait with the Runtime.
   virtual std::optional<DeviceWaitSettings> wait_settings() const = 0;
+  /// True if kernels of several ranks run on the same device; equal on all ranks.
+  virtual bool ranks_share_device() const = 0;
   /// Returns when all kernels have ended that can wait for other ranks.
   virtual void wait_for_kernels() const = 0;
   /// How the memory is shared, for kokkosiris_info.

@@ -93,6 +93,13 @@ struct SlabCard {
   char name[64];
 };
 
+bool share_device(const std::vector<SlabCard>& cards) {
+  std::vector<GpuUuid> devices;
+  for (const SlabCard& card : cards) devices.push_back(card.uuid);
+  std::sort(devices.begin(), devices.end());
+  return std::adjacent_find(devices.begin(), devices.end()) != devices.end();
+}
+
 std::string describe(int rank, const SlabCard& card) {
   return "rank " + std::to_string(rank) + " on its GPU " + std::to_string(card.device) + " (" +
          card.name + ", " + to_string(card.uuid) + ")";
@@ -121,6 +128,7 @@ class GpuPeerMemory : public PeerMemory {
   }
   int spins() const override { return polls_before_sleep; }
   std::optional<DeviceWaitSettings> wait_settings() const override;
+  bool ranks_share_device() const override { return m_ranks_share_device; }
   void wait_for_kernels() const override {
     if (Kokkos::is_initialized() && !Kokkos::is_finalized()) {
       Kokkos::fence("KokkosIris::wait_for_kernels");
@@ -149,6 +157,7 @@ class GpuPeerMemory : public PeerMemory {
   char** m_table = nullptr;    // m_slabs in device memory, behind the own slab
   GpuStream m_stream = nullptr;
   char* m_control = nullptr;  // the own control block as kernels reach it
+  bool m_ranks_share_device = false;
 };
 
 GpuPeerMemory::~GpuPeerMemory() {
@@ -265,6 +274,7 @@ void GpuPeerMemory::create(Bootstrap& bootstrap) {
     mine = card();
   });
   const auto cards = bootstrap.all_gather(mine);
+  m_ranks_share_device = share_device(cards);
   attempt([&] {
     for (int other = 0; other < m_runtime->size(); ++other) {
       if (other != rank()) open_peer(other, mine, cards[static_cast<std::size_t>(other)]);

@@ -27,6 +27,7 @@ class HostPeerMemory : public PeerMemory {
   }
   int spins() const override { return m_spins; }
   std::optional<DeviceWaitSettings> wait_settings() const override { return std::nullopt; }
+  bool ranks_share_device() const override { return m_table.size() > 1; }
   /// A kernel of a host backend has ended when its launch returned.
   void wait_for_kernels() const override {}
   std::string description() const override { return "memfd, mapped by all ranks"; }

@@ -38,10 +38,8 @@ KOKKOS_INLINE_FUNCTION std::uint64_t announce_arrival(const DeviceContext& conte
   std::uint64_t& own_count = state.control->barrier_generation.value;
   if (state.size > 1) begin_release();
   for (int step = 1; step < state.size; ++step) {
-    // Each rank starts with its neighbour, so that the ranks do not all write to one at a time.
-    const int next = state.rank + step;
-    const int peer = next < state.size ? next : next - state.size;
-    count_arrival(&context.translate(state.control, peer)->arrivals()[state.rank].value, own_count);
+    DeviceControl* const there = context.translate(state.control, state.peer_at(step));
+    count_arrival(&there->arrivals()[state.rank].value, own_count);
   }
   return ++own_count;  // last: the fence would wait until the write has arrived
 }
@@ -63,8 +61,7 @@ KOKKOS_INLINE_FUNCTION bool barrier(const DeviceContext& context) {
   const Impl::DeviceState& state = context.state();
   const std::uint64_t generation = Impl::announce_arrival(context);
   for (int step = 1; step < state.size; ++step) {
-    const int next = state.rank + step;
-    const int peer = next < state.size ? next : next - state.size;
+    const int peer = state.peer_at(step);
     if (!Impl::wait_counter(context, Impl::WaitSite{Impl::WaitPhase::device_barrier, peer},
                             &state.control->arrivals()[peer].value, generation)) {
       return false;

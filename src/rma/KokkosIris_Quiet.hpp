@@ -43,7 +43,7 @@ KOKKOS_INLINE_FUNCTION bool quiet(const DeviceContext& context, int peer) {
 KOKKOS_INLINE_FUNCTION bool quiet(const DeviceContext& context) {
   bool complete = true;
   for (int step = 1; step <= context.size(); ++step) {
-    complete = quiet(context, (context.rank() + step) % context.size()) && complete;
+    complete = quiet(context, context.state().peer_at(step)) && complete;
   }
   return complete;
 }

@@ -4,85 +4,15 @@
 // Illegal calls of fused operations are errors on every rank, which say what is wrong, and the
 // library is as usable after them as before.
 
-#include <FusedBench.hpp>
-#include <chrono>
-#include <functional>
-#include <initializer_list>
+#include <ErrorBench.hpp>
+#include <cstdlib>
+#include <optional>
 
 namespace {
 
 using namespace ::Test;
-using KokkosIris::Error;
-using KokkosIris::ErrorCode;
 
-/// A bench with a long deadline: errors that are only found at the deadline make the test fail.
-class ErrorBench {
- public:
-  explicit ErrorBench(Backend backend) : bench(backend, std::size_t(1) << 16, 20.0) {}
-
-  /// Calls, with operands changed by `spoil`, and expects an error of one of `codes` with all the
-  /// parts, soon; then makes a good call.
-  void expect_all_fail(const Problem& problem, const std::function<void()>& spoil,
-                       std::initializer_list<ErrorCode> codes,
-                       std::initializer_list<std::string> parts, Way way = {}) {
-    bench.prepare(problem, way);
-    spoil();
-    expect_failure([&] { bench.call(problem, way); }, problem, codes, parts);
-    expect_usable();
-  }
-
-  void expect_failure(const std::function<void()>& call, const Problem& problem,
-                      std::initializer_list<ErrorCode> codes,
-                      std::initializer_list<std::string> parts) {
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      call();
-      ADD_FAILURE() << "no error in " << problem.describe(bench.ranks());
-    } catch (const Error& error) {
-      const std::string text = error.what();
-      EXPECT_NE(std::find(codes.begin(), codes.end(), error.code()), codes.end())
-          << KokkosIris::to_string(error.code()) << ": " << text;
-      EXPECT_EQ(error.rank(), bench.rank());
-      const std::string rank_of_text = "[rank " + std::to_string(bench.rank());
-      EXPECT_NE(text.find(rank_of_text), std::string::npos) << text;
-      for (const std::string& part : parts) {
-        EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
-      }
-    }
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(time.count(), 10.0) << "found at the deadline only";
-  }
-
-  void expect_usable() {
-    Problem good{Element::f32, FusedOperation::matmul_all_reduce, 9, 10, 11, BiasAxis::rows};
-    good.seed = ++m_seed;
-    bench.run(good, {.config = {.panel_rows = 4}}, ", after an error");
-  }
-
-  /// True on the rank that is at fault where only one is.
-  bool at_fault() const { return bench.rank() == bench.ranks() - 1; }
-
-  FusedBench bench;
-
- private:
-  std::uint64_t m_seed = 0;
-};
-
-/// A FUSED_TEST whose body is a member of an ErrorBench.
-#define ERROR_TEST(Name)                                        \
-  struct Name##Body : ErrorBench {                              \
-    using ErrorBench::ErrorBench;                               \
-    void run();                                                 \
-  };                                                            \
-  FUSED_TEST(MatmulErrors, Name) { Name##Body(backend).run(); } \
-  void Name##Body::run()
-
-constexpr auto invalid = ErrorCode::invalid_argument;
-
-Problem problem_of(FusedOperation operation) { return {Element::f32, operation, 6, 8, 10}; }
-std::string text_of(FusedOperation operation) { return KokkosIris::Impl::to_string(operation); }
-
-ERROR_TEST(InnerDimensions) {
+ERROR_TEST(MatmulErrors, InnerDimensions) {
   for (const FusedOperation operation : all_operations) {
     const auto spoil = [&] { bench.b.rows += 1; };
     const std::int64_t rows = problem_of(operation).b_rows(bench.ranks()) + 1;
@@ -97,7 +27,7 @@ ERROR_TEST(InnerDimensions) {
   }
 }
 
-ERROR_TEST(ShapeOfC) {
+ERROR_TEST(MatmulErrors, ShapeOfC) {
   for (const FusedOperation operation : all_operations) {
     const std::string name = text_of(operation);
     expect_all_fail(problem_of(operation), [&] { bench.c.rows -= 1; }, {invalid},
@@ -112,14 +42,14 @@ ERROR_TEST(ShapeOfC) {
   }
 }
 
-ERROR_TEST(ColumnsNotDivisible) {
+ERROR_TEST(MatmulErrors, ColumnsNotDivisible) {
   if (bench.ranks() == 1) GTEST_SKIP() << "every number can be divided by 1";
   expect_all_fail(problem_of(FusedOperation::matmul_reduce_scatter), [&] { bench.b.cols -= 1; },
                   {invalid},
                   {"cannot be divided", std::to_string(bench.ranks()) + " ranks", "pad N"});
 }
 
-ERROR_TEST(OperandsNotSymmetric) {
+ERROR_TEST(MatmulErrors, OperandsNotSymmetric) {
   std::vector<float> local(4096, 0.0f);
   for (const FusedOperation operation : all_operations) {
     if (operation == FusedOperation::matmul_reduce_scatter) continue;
@@ -136,7 +66,7 @@ ERROR_TEST(OperandsNotSymmetric) {
   }
 }
 
-ERROR_TEST(SharedMemory) {
+ERROR_TEST(MatmulErrors, SharedMemory) {
   for (const FusedOperation operation : all_operations) {
     Problem problem = problem_of(operation);
     problem.n = problem.k = problem.m;
@@ -159,7 +89,7 @@ ERROR_TEST(SharedMemory) {
 }
 
 /// Blocks of one padded array that share only some of their elements.
-ERROR_TEST(SharedBlocksOfOneArray) {
+ERROR_TEST(MatmulErrors, SharedBlocksOfOneArray) {
   for (const FusedOperation operation : all_operations) {
     Problem problem = problem_of(operation);
     problem.n = problem.k = problem.m;
@@ -176,7 +106,7 @@ ERROR_TEST(SharedBlocksOfOneArray) {
   }
 }
 
-ERROR_TEST(Bias) {
+ERROR_TEST(MatmulErrors, Bias) {
   const std::vector<float> bias(64, 1.0f);
   const auto call = [&](const Problem& problem, BiasAxis axis, std::int64_t size, bool mine) {
     bench.prepare(problem, {});
@@ -209,7 +139,7 @@ ERROR_TEST(Bias) {
   expect_usable();
 }
 
-ERROR_TEST(Config) {
+ERROR_TEST(MatmulErrors, Config) {
   const Problem problem = problem_of(FusedOperation::matmul_all_reduce);
   for (const FusedConfig& config : {FusedConfig{.panel_rows = -1}, FusedConfig{.block_columns = -1},
                                     FusedConfig{.teams = -1}}) {
@@ -229,7 +159,7 @@ ERROR_TEST(Config) {
 }
 
 /// Every rank's call is legal, but they are not the same call.
-ERROR_TEST(RanksDiffer) {
+ERROR_TEST(MatmulErrors, RanksDiffer) {
   if (bench.ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
   const auto expect = [&](const Problem& others, const Problem& mine, const Way& my_way,
                           std::initializer_list<std::string> parts) {
@@ -262,129 +192,55 @@ ERROR_TEST(RanksDiffer) {
          problem_of(FusedOperation::matmul_all_gather), {}, {"collective call"});
 }
 
-/// The other ranks have a workspace and are in the kernel when one finds its arguments illegal.
-ERROR_TEST(OneRankWithAWorkspace) {
-  for (const FusedOperation operation : all_operations) {
-    const Problem problem = problem_of(operation);
-    const std::function<void()> faults[] = {[&] { bench.c.rows += 1; }, [&] { bench.b.rows += 1; },
-                                            [&] { bench.c.col_stride = 0; }};
-    for (const auto& spoil : faults) {
-      Way way;
-      way.workspace = bench.run(problem, way);
-      bench.prepare(problem, way);
-      if (at_fault()) spoil();
-      const std::string name = "rank " + std::to_string(bench.ranks() - 1);
-      expect_failure([&] { bench.call(problem, way); }, problem,
-                     {at_fault() ? invalid : ErrorCode::peer_failed},
-                     {name, text_of(operation), "Given: C"});
-      expect_usable();
-    }
+/// KOKKOSIRIS_ENGINE of this process, as long as the object lives.
+class EngineVariable {
+ public:
+  explicit EngineVariable(const char* value) {
+    if (const char* before = std::getenv(name)) m_before = before;
+    setenv(name, value, 1);
   }
-}
+  ~EngineVariable() {
+    if (m_before)
+      setenv(name, m_before->c_str(), 1);
+    else
+      unsetenv(name);
+  }
+  EngineVariable(const EngineVariable&) = delete;
+  EngineVariable& operator=(const EngineVariable&) = delete;
 
-/// As above where the faulty rank has no workspace: its text reaches the others all the same.
-ERROR_TEST(OneRankWithoutAWorkspace) {
-  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
+ private:
+  static constexpr const char* name = "KOKKOSIRIS_ENGINE";
+  std::optional<std::string> m_before;
+};
+
+/// Ranks that choose different engines for the same call, as they do on GPUs of different kinds.
+ERROR_TEST(MatmulErrors, RanksChooseDifferentEngines) {
+  if (bench.ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
   for (const FusedOperation operation : all_operations) {
-    const Problem problem = problem_of(operation);
-    Way way;
-    way.workspace = bench.run(problem, way);
-    if (at_fault()) way.workspace = {};
-    bench.prepare(problem, way);
-    if (at_fault()) bench.b.rows += 1;
-    const std::string name = "rank " + std::to_string(bench.ranks() - 1);
-    const auto call = [&] { bench.call(problem, way); };
-    if (at_fault()) {
-      expect_failure(call, problem, {invalid}, {text_of(operation) + ": B has ", "Given: C"});
-    } else {
-      // One of the ranks that waited gives up, and says so to the others.
-      expect_failure(call, problem, {invalid, ErrorCode::peer_failed},
-                     {name + ": B has ", text_of(operation), "Given: C"});
+    Problem problem = problem_of(operation);
+    problem.element = Element::f16;
+    const std::string usual = bench.run(problem, {}).engine();
+    if (usual == "portable") GTEST_SKIP() << "the only engine that serves here";
+    std::string others = usual + " on rank";
+    for (int rank = 0; rank < bench.ranks() - 1; ++rank) others += " " + std::to_string(rank);
+    {
+      std::optional<EngineVariable> variable;
+      if (at_fault()) variable.emplace("portable");
+      bench.prepare(problem, {});
+      expect_failure([&] { bench.call(problem, {}); }, problem, {ErrorCode::mismatch},
+                     {"engine " + usual, "engine portable", others,
+                      "portable on rank " + std::to_string(bench.ranks() - 1),
+                      "FusedConfig::engine", "KOKKOSIRIS_ENGINE"});
+    }
+    {
+      const EngineVariable variable("portable");
+      EXPECT_EQ(bench.run(problem, {}).engine(), "portable");
     }
     expect_usable();
   }
 }
 
-/// All ranks have prepared two workspaces for the same call, and one passes the other one.
-ERROR_TEST(WorkspacesOfDifferentCalls) {
-  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
-  for (const FusedOperation operation : all_operations) {
-    const Problem problem = problem_of(operation);
-    for (const bool used_before : {false, true}) {
-      Way way;
-      const FusedWorkspace first = bench.run(problem, way);
-      const FusedWorkspace second = bench.run(problem, way);
-      ASSERT_NE(first.number(), second.number());
-      for (const std::uint32_t theirs : bench.runtime().agree("number", first.number())) {
-        ASSERT_EQ(theirs, first.number());
-      }
-      for (int round = 0; round < (used_before ? 20 : 0); ++round) {
-        way.workspace = round % 3 == 0 ? second : first;
-        bench.run(problem, way);
-      }
-      way.workspace = at_fault() ? second : first;
-      bench.prepare(problem, way);
-      const auto number = [](const FusedWorkspace& one) {
-        return "number " + std::to_string(one.number());
-      };
-      expect_failure([&] { bench.call(problem, way); }, problem,
-                     {ErrorCode::mismatch, ErrorCode::peer_failed},
-                     {number(first), number(second), "same earlier call"});
-      expect_usable();
-    }
-  }
-}
-
-/// One rank has another shape or no workspace and prepares, while the others wait for it in the
-/// kernel.
-ERROR_TEST(OneRankPreparesAlone) {
-  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
-  for (const FusedOperation operation : all_operations) {
-    Problem problem = problem_of(operation);
-    Way way;
-    way.workspace = bench.run(problem, way);
-    for (const bool other_shape : {true, false}) {
-      if (at_fault()) {
-        if (other_shape)
-          problem.m += 1;
-        else
-          way.workspace = {};
-      }
-      bench.prepare(problem, way);
-      expect_failure(
-          [&] { bench.call(problem, way); }, problem, {ErrorCode::mismatch, ErrorCode::peer_failed},
-          {"rank " + std::to_string(bench.ranks() - 1), text_of(operation), "all ranks must call"});
-      expect_usable();
-      problem = problem_of(operation);
-      way.workspace = {};
-      way.workspace = bench.run(problem, way);
-    }
-  }
-}
-
-/// One rank is in another collective call meanwhile.
-ERROR_TEST(OneRankElsewhere) {
-  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
-  for (const FusedOperation operation : all_operations) {
-    const Problem problem = problem_of(operation);
-    for (const bool prepared : {true, false}) {
-      Way way;
-      if (prepared) way.workspace = bench.run(problem, way);
-      bench.prepare(problem, way);
-      const auto call = [&] {
-        if (at_fault())
-          bench.barrier();
-        else
-          bench.call(problem, way);
-      };
-      expect_failure(call, problem, {ErrorCode::mismatch, ErrorCode::peer_failed},
-                     {"barrier", "same order"});
-      expect_usable();
-    }
-  }
-}
-
-ERROR_TEST(HeapExhausted) {
+ERROR_TEST(MatmulErrors, HeapExhausted) {
   for (const FusedOperation operation : all_operations) {
     if (bench.ranks() == 1) break;  // nothing is staged
     Problem problem{Element::f64, operation, 40, 40, 4};
@@ -402,7 +258,7 @@ ERROR_TEST(HeapExhausted) {
 }
 
 /// Local memory for the workspace cannot be had on one rank or all.
-ERROR_TEST(MemoryExhausted) {
+ERROR_TEST(MatmulErrors, MemoryExhausted) {
   // On a GPU only the copies of A's shards depend on K.
   const Problem problem{
       Element::f64,
@@ -419,38 +275,6 @@ ERROR_TEST(MemoryExhausted) {
   expect_failure([&] { bench.call(problem, {}); }, problem, {ErrorCode::out_of_memory},
                  {"no memory for a workspace", "bytes"});
   expect_usable();
-}
-
-/// A rank that fails on its own instead of calling: the others give up at the deadline, and all go
-/// on.
-FUSED_TEST(MatmulDeadline, OneRankDoesNotCome) {
-  FusedBench bench(backend, std::size_t(1) << 16, 0.5);
-  if (bench.ranks() == 1) GTEST_SKIP() << "needs another rank";
-  for (const FusedOperation operation :
-       {FusedOperation::matmul_all_reduce, FusedOperation::all_gather_matmul}) {
-    const Problem problem = problem_of(operation);
-    for (const bool prepared : {true, false}) {
-      Way way;
-      if (prepared) way.workspace = bench.run(problem, way);
-      bench.barrier();
-      const auto start = std::chrono::steady_clock::now();
-      const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      };
-      bench.prepare(problem, way);
-      if (bench.rank() == 0) {
-        // Hears of it in its next collective call, which does not take the others' place.
-        while (*bench.runtime().abort_word() == 0 && seconds() < 10.0) usleep(1000);
-        ::Test::expect_error(
-            ErrorCode::timeout, [&] { bench.barrier(); }, "rank 0");
-      } else {
-        ::Test::expect_error(
-            ErrorCode::timeout, [&] { bench.call(problem, way); }, "rank 0");
-      }
-      EXPECT_LT(seconds(), 5.0);
-      bench.run(problem, way, ", after the deadline");
-    }
-  }
 }
 
 }  // namespace

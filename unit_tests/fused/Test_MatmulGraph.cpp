@@ -104,8 +104,10 @@ struct Graph {
 template <class T>
 class GraphBench {
  public:
-  GraphBench(FusedOperation which, std::int64_t m_, std::int64_t n_, std::int64_t k_)
-      : operation(which),
+  GraphBench(FusedOperation which, std::int64_t m_, std::int64_t n_, std::int64_t k_,
+             double timeout = 60.0)
+      : context(MPI_COMM_WORLD, {.heap_size = default_heap_size, .timeout = timeout}),
+        operation(which),
         m(m_),
         n(n_),
         k(k_),
@@ -147,7 +149,7 @@ class GraphBench {
                          << number;
   }
 
-  GpuContext context{MPI_COMM_WORLD, {.heap_size = default_heap_size, .timeout = 60.0}};
+  GpuContext context;
   const int rank = context.rank();
   const int ranks = context.size();
   const FusedOperation operation;
@@ -274,5 +276,53 @@ TEST(MatmulGraph, CallsBetweenReplays) {
   bench.exec.fence("test");
   bench.context.barrier();
 }
+
+/// Expects an error on all ranks, and brings them together again.
+template <class T>
+void expect_error_of_all(GraphBench<T>& bench, KokkosIris::ErrorCode code,
+                         const std::string& part) {
+  bench.exec.fence("test");
+  for (int i = 0; i < 10000 && *bench.context.runtime().abort_word() == 0; ++i) usleep(1000);
+  ::Test::expect_error(
+      code, [&] { bench.context.barrier(); }, part);
+  bench.context.barrier();
+}
+
+/// Rank 0 replays alone, and gives up. After that the graph is an error, though flags and operands
+/// of its call may be there from before.
+template <class T>
+void replay_after_deadline() {
+  if (::Test::world_size() == 1) GTEST_SKIP() << "needs another rank";
+  for (const FusedOperation operation :
+       {FusedOperation::matmul_all_reduce, FusedOperation::matmul_reduce_scatter,
+        FusedOperation::all_gather_matmul, FusedOperation::matmul_all_gather}) {
+    // Sent by blocks, then by the copy engine.
+    for (const std::int64_t k : {32, 29}) {
+      GraphBench<T>(operation, 136, 24, k).call({});  // loads the kernels, which may take long
+      GraphBench<T> bench(operation, 136, 24, k, 0.5);
+      bench.change_operands(0);
+      const FusedWorkspace workspace = bench.call({});
+      const Graph graph(bench.stream.stream, [&] { bench.call(workspace); });
+      const auto launch = [&](int number) {
+        bench.change_operands(number);
+        require(cudaGraphLaunch(graph.executable, bench.stream.stream), "cudaGraphLaunch");
+      };
+      launch(1);
+      bench.check(1);
+      bench.context.barrier();
+      if (bench.rank == 0) launch(2);
+      using KokkosIris::ErrorCode;
+      expect_error_of_all(bench, ErrorCode::timeout, "rank 0 waited longer");
+      launch(3);
+      expect_error_of_all(bench, bench.rank == 0 ? ErrorCode::misuse : ErrorCode::peer_failed,
+                          "rank 0 repeats a captured call");
+      bench.change_operands(4);
+      bench.call({});
+      bench.check(4);
+    }
+  }
+}
+TEST(MatmulGraph, AfterADeadline) { replay_after_deadline<float>(); }
+TEST(MatmulGraph, HalfAfterADeadline) { replay_after_deadline<KokkosIris::half_t>(); }
 
 }  // namespace

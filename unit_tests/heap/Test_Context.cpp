@@ -66,6 +66,9 @@ TYPED_TEST(Context, World) {
   EXPECT_EQ(context.heap_used(), 0u);
   EXPECT_EQ(context.heap_capacity(), ::Test::default_heap_size);
   EXPECT_FALSE(context.state().memory_description().empty());
+  // Ranks take the GPUs in turns; those on the host have its processors in common.
+  const int devices = KokkosIris::Impl::is_gpu_space_v<TypeParam> ? Kokkos::num_devices() : 1;
+  EXPECT_EQ(context.state().ranks_share_device(), context.size() > devices);
   expect_working(context, 100 + context.rank());
 }
 

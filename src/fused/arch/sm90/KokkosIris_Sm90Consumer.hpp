@@ -59,12 +59,14 @@ struct Consumer : Products<T, Columns, TransposedA, TransposedB, false> {
       for (int i = 0; i < Columns / 2; ++i) sums[i] += (i & 2) == 0 ? upper : lower;
       return;
     }
+    const std::int64_t first = task.column + this->column_in_group();
+    const int left = static_cast<int>(arguments.tiles.columns - first);
+    const std::uint16_t* next = arguments.bias + first * arguments.bias_stride;
 #pragma unroll
-    for (int j = 0; j < Columns / 8; ++j) {
+    for (int j = 0; j < Columns / 8; ++j, next += 8 * arguments.bias_stride) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        const std::int64_t column = task.column + 8 * j + this->column_in_group() + e;
-        const float bias = column < arguments.tiles.columns ? this->bias_at(column) : 0.0f;
+        const float bias = 8 * j + e < left ? to_float<T>(next[e * arguments.bias_stride]) : 0.0f;
         sums[4 * j + e] += bias;
         sums[4 * j + 2 + e] += bias;
       }

@@ -18,9 +18,6 @@ namespace KokkosIris::Impl::Sm90 {
 /// All lanes of the warp call everything; what is asynchronous is done by lane 0 alone, because the
 /// groups of bulk copies are a thread's. The image in shared memory is the courier's but for the
 /// time between its arrival at `ready` and the consumers' at `filled`.
-///
-/// When a wait for another rank was given up, peers' memory is left alone, but the block's own
-/// protocol goes on, so that the kernel ends.
 template <int Columns>
 struct Courier {
   using Layout = SharedLayout<Columns, false>;
@@ -33,7 +30,7 @@ struct Courier {
   int lane;
   PhasedBarrier filled{shared + Layout::filled + 8 * half};
   PhasedBarrier fetched{shared + Layout::fetched + 8 * half};
-  bool given_up = false;
+  bool given_up = is_given_up(call);
 
   __device__ void run() {
     TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);
@@ -111,15 +108,7 @@ struct Courier {
     const bool foreign = arguments.is_foreign(task);
     if (!foreign) store(task, exchange().rank(), arguments.c_column_major);
     if (lane == 0) {
-      char* staged = nullptr;
-      if (foreign) {
-        staged = exchange().partial(call, exchange().rank(), task.owner, task.slot, half);
-      } else if (arguments.form == Form::sum_to_all) {
-        staged = exchange().sum(call, exchange().rank(), task.slot, half);
-      } else if (arguments.form == Form::send_to_all) {
-        staged = exchange().partial(call, exchange().rank(), exchange().peer(1), task.slot, half);
-      }
-      if (staged != nullptr) {
+      if (char* const staged = staging_of(task, foreign)) {
         store_bytes(staged, image(), Image::bytes);
         commit_copies();
         wait_copies();
@@ -132,9 +121,18 @@ struct Courier {
     __syncwarp();
   }
 
+  /// From where the other ranks fetch a tile; null if none may.
+  __device__ char* staging_of(const Task& task, bool foreign) const {
+    if (given_up) return nullptr;
+    const int rank = exchange().rank();
+    if (foreign) return exchange().partial(call, rank, task.owner, task.slot, half);
+    if (arguments.form == Form::sum_to_all) return exchange().sum(call, rank, task.slot, half);
+    if (arguments.form != Form::send_to_all) return nullptr;
+    return exchange().partial(call, rank, exchange().peer(1), task.slot, half);
+  }
+
   /// Lane 0: tells those who need the staged image.
   __device__ void announce(const Task& task, bool foreign) const {
-    if (given_up) return;
     const bool column_major = arguments.c_column_major;
     std::uint64_t* const flags = arguments.form == Form::sum_to_all && !foreign
                                      ? exchange().sum_ready

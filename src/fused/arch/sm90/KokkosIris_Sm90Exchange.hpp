@@ -18,10 +18,17 @@
 namespace KokkosIris::Impl::Sm90 {
 
 /// Words that the blocks of one rank share.
-struct LocalWords {
+struct CallWords {
   PaddedFlag call;      ///< number of the call that runs, or will run next; the first is 1
   PaddedFlag finished;  ///< arrivals in this call, see end_call()
 };
+
+/// In both words once a wait for another rank has been given up, see Exchange::give_up(). Parities
+/// of calls do not depend on it, and a number with it is behind those of all calls.
+inline constexpr std::uint64_t given_up_mark = std::uint64_t(3) << 62;
+KOKKOS_FUNCTION constexpr bool is_given_up(std::uint64_t call) {
+  return (call & given_up_mark) != 0;
+}
 
 /// The exchange part of a workspace; trivially copyable, part of a kernel's arguments.
 ///
@@ -40,6 +47,11 @@ struct LocalWords {
 /// them in pieces, which `arrived` counts. A rank tells its
 /// peers when it has read all (`done`), and its kernel ends when all have told: so the next call
 /// may write, and the number of the call does not change while a copy engine still sends it.
+///
+/// All this relies on the calls before. So when a wait is given up the rank says nothing any more,
+/// to the end of the call and in calls that are enqueued behind it or repeated by a graph: nothing
+/// is staged, sent or announced, and what a copy engine announces is behind every call. The block's
+/// own protocol goes on, so that kernels end; later ones see to it that there is an error.
 struct Exchange {
   DeviceContext context;
   std::uint64_t* partial_ready = nullptr;  ///< [parity][rank][slot][half]
@@ -58,15 +70,12 @@ struct Exchange {
   int chunk_rows = 0;
   int piece_rows = 0;  ///< of chunks that blocks send; 0: copy engines do
   int rows = 0;        ///< of gathered operands
-  LocalWords* local = nullptr;
+  CallWords* local = nullptr;
 
   KOKKOS_FUNCTION int rank() const { return context.rank(); }
   KOKKOS_FUNCTION int size() const { return context.size(); }
-  /// Rank `step` places after this one; at most size().
-  KOKKOS_FUNCTION int peer(int step) const {
-    const int next = rank() + step;
-    return next < size() ? next : next - size();
-  }
+  /// Rank `step` places after this one.
+  KOKKOS_FUNCTION int peer(int step) const { return context.state().peer_at(step); }
 
   KOKKOS_FUNCTION std::uint64_t* flag(std::uint64_t* flags, std::uint64_t call, int from, int slot,
                                       int half) const {
@@ -96,9 +105,16 @@ struct Exchange {
     store_in_release(context.translate(flag(flags, call, rank(), slot, half), to),
                      2 * call + (column_major ? 1 : 0));
   }
+  /// Marks the workspace, for ever. Called by one thread when its wait was given up, before it does
+  /// anything on which the end of the call depends.
+  KOKKOS_FUNCTION void give_up() const {
+    mark(local->finished);
+    mark(local->call);
+  }
+
   /// Waits for an image of rank `from`.
   /// \param column_major receives how it lies
-  /// \return false if the wait was given up
+  /// \return false if the wait, and so the workspace, was given up
   KOKKOS_FUNCTION bool wait(std::uint64_t* flags, std::uint64_t call, int from, int slot, int half,
                             bool& column_major) const {
     const std::uint64_t* const word = flag(flags, call, from, slot, half);
@@ -108,6 +124,7 @@ struct Exchange {
       return static_cast<std::int64_t>(seen - 2 * call) >= 0;
     });
     column_major = (seen & 1) != 0;
+    if (!ready) give_up();
     return ready;
   }
   /// How often a chunk of this rank's shard, or of another one's, is announced.
@@ -127,13 +144,29 @@ struct Exchange {
     return arrived + rank() * chunks + chunk;
   }
   /// Waits for the rows [row, row + 1) and their neighbours of rank `from`'s shard.
+  /// \return false if the wait, and so the workspace, was given up
   KOKKOS_FUNCTION bool wait_rows(std::uint64_t call, int from, int row) const {
     const int chunk = row / chunk_rows;
-    return wait_counter(context, {WaitPhase::peer_operand, from}, arrived + from * chunks + chunk,
-                        call * static_cast<std::uint64_t>(pieces_of(chunk)));
+    return wait_for({WaitPhase::peer_operand, from}, arrived + from * chunks + chunk,
+                    call * static_cast<std::uint64_t>(pieces_of(chunk)));
+  }
+  /// Waits until rank `from` has read all that this rank sent it in the call.
+  /// \return false if the wait, and so the workspace, was given up
+  KOKKOS_FUNCTION bool wait_done(std::uint64_t call, int from) const {
+    return wait_for({WaitPhase::peer_completion, from}, &done[from].value, call);
   }
 
  private:
+  KOKKOS_FUNCTION static void mark(PaddedFlag& word) {
+    desul::atomic_fetch_or(&word.value, given_up_mark, desul::MemoryOrderRelaxed{},
+                           desul::MemoryScopeDevice{});
+  }
+  KOKKOS_FUNCTION bool wait_for(WaitSite site, const std::uint64_t* flag,
+                                std::uint64_t target) const {
+    const bool come = wait_counter(context, site, flag, target);
+    if (!come) give_up();
+    return come;
+  }
   /// Number of a tile among what comes from all ranks: [parity][rank][slot].
   KOKKOS_FUNCTION std::int64_t received(std::uint64_t call, int from, int slot) const {
     return (std::int64_t(call & 1) * size() + from) * slots + slot;

@@ -50,10 +50,10 @@ __device__ __forceinline__ void touch_arguments(const Arguments& arguments) {
 }
 
 /// One thread, `arrivals` times in all blocks of the rank: the last arrival ends the call, as far
-/// as its number goes.
+/// as its number goes. Once the call is given up the count is another one, and no arrival the last.
 __device__ inline void end_call(const Exchange& exchange, std::uint64_t call,
                                 std::uint64_t arrivals) {
-  LocalWords& local = *exchange.local;
+  CallWords& local = *exchange.local;
   const auto before =
       desul::atomic_fetch_add(&local.finished.value, std::uint64_t(1), desul::MemoryOrderAcqRel{},
                               desul::MemoryScopeDevice{});
@@ -65,15 +65,13 @@ __device__ inline void end_call(const Exchange& exchange, std::uint64_t call,
           call);
     }
     for (int step = 1; step < exchange.size(); ++step) {
-      const int peer = exchange.peer(step);
-      if (!wait_counter(exchange.context, {WaitPhase::peer_completion, peer},
-                        &exchange.done[peer].value, call)) {
-        return;
-      }
+      if (!exchange.wait_done(call, exchange.peer(step))) return;
     }
   }
   local.finished.value = 0;
-  store_release(&local.call.value, call + 1);
+  // An addition, because another block may be giving up. The next kernel reads it.
+  desul::atomic_add(&local.call.value, std::uint64_t(1), desul::MemoryOrderRelaxed{},
+                    desul::MemoryScopeDevice{});
 }
 
 /// The warps of a block: one warpgroup of the producer (warp 0), the couriers of large tiles (1 and
@@ -92,8 +90,11 @@ __device__ void carry(const Arguments& arguments, SharedAddress shared, std::uin
   // to be told that this rank has read what they sent. So the end of the kernel is shorter.
   const bool gathers = exchange.gathered != nullptr;
   if (warp == 3 && lane == 0 && !gathers) end_call(exchange, call, gridDim.x);
+  if (warp == 3 && lane == 0 && blockIdx.x == 0 && is_given_up(call)) {
+    wait_for_error(exchange.context);
+  }
   constexpr int pushing_warps = Small ? 3 : 1;
-  if (exchange.piece_rows > 0 && warp > 3 - pushing_warps) {
+  if (exchange.piece_rows > 0 && !is_given_up(call) && warp > 3 - pushing_warps) {
     Pusher{arguments, lane, 3 - warp, pushing_warps}.run();
   }
   if constexpr (!Small) {

@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_Wait.hpp>
 #include <cstdint>
+#include <fused/arch/sm90/KokkosIris_Sm90Exchange.hpp>
 
 namespace KokkosIris::Impl::Sm90 {
 
@@ -50,14 +51,17 @@ __device__ __forceinline__ bool load_packet(const Packet* from, std::uint32_t fl
   return (a >> 32) == flag && (b >> 32) == flag;
 }
 
-/// Lane 0 of a warp that waits looks whether to give up. Not inlined: it is rare, and the compiler
-/// must see no divergence near products.
-__device__ __noinline__ inline bool gives_up(const DeviceWaitSettings& settings, WaitSite site,
+/// Lane 0 of a warp that waits looks whether to give up, and then gives the workspace up. Not
+/// inlined: it is rare, and the compiler must see no divergence near products.
+__device__ __noinline__ inline bool gives_up(const Exchange& exchange, WaitSite site,
                                              std::uint64_t start) {
+  const DeviceWaitSettings& settings = exchange.context.state().control->wait;
   const std::uint64_t now = gpu_ticks();
   const DeviceLook look = look_on_device(settings, site, start, now);
+  if (look == DeviceLook::go_on) return false;
   if (look == DeviceLook::late) declare_late(settings, site, now);
-  return look != DeviceLook::go_on;
+  exchange.give_up();
+  return true;
 }
 
 /// Waits for packets. All lanes of a warp call, and wait for each other.
@@ -65,9 +69,9 @@ __device__ __noinline__ inline bool gives_up(const DeviceWaitSettings& settings,
 ///         other
 /// \param from first packets of this lane's messages, null for those that it does without
 /// \param start when the wait began (gpu_ticks)
-/// \return false if the wait was given up
+/// \return false if the wait, and so the workspace, was given up
 template <int Stride, int Messages, int Words>
-__device__ __forceinline__ bool receive_packets(const DeviceContext& context, WaitSite site,
+__device__ __forceinline__ bool receive_packets(const Exchange& exchange, WaitSite site,
                                                 const Packet* const (&from)[Messages],
                                                 std::uint32_t (&words)[Words], std::uint32_t flag,
                                                 std::uint64_t start) {
@@ -85,7 +89,7 @@ __device__ __forceinline__ bool receive_packets(const DeviceContext& context, Wa
     }
     if (__all_sync(all_lanes, all)) return true;
     if (polls % polls_per_look != 0) continue;
-    const bool stop = threadIdx.x % 32 == 0 && gives_up(context.state().control->wait, site, start);
+    const bool stop = threadIdx.x % 32 == 0 && gives_up(exchange, site, start);
     if (__any_sync(all_lanes, stop)) return false;
   }
 }

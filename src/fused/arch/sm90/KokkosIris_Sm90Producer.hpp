@@ -26,7 +26,7 @@ struct Producer {
   std::uint64_t call;
   RingShape ring = Layout::ring(arguments.small_ring);
   RingPosition position{1};  ///< all stages are empty at first
-  bool given_up = false;
+  bool given_up = is_given_up(call);
 
   __device__ void run() {
     TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);

@@ -38,7 +38,7 @@ struct SmallTileConsumer : Products<T, Columns, TransposedA, TransposedB, true> 
   static constexpr int together = 4;                   ///< units that are waited for at once
 
   std::uint64_t call;
-  bool given_up = false;
+  bool given_up = is_given_up(call);
 
   __device__ SmallTileConsumer(const Arguments& a, SharedAddress shared, int half_, int thread_,
                                std::uint64_t call_)
@@ -291,7 +291,7 @@ struct SmallTileConsumer : Products<T, Columns, TransposedA, TransposedB, true> 
                                           const Packet* const (&from)[Count], WaitSite site,
                                           std::uint64_t start) {
     if (given_up) return;
-    given_up = !receive_packets<Stride>(exchange().context, site, from, words, flag(), start);
+    given_up = !receive_packets<Stride>(exchange(), site, from, words, flag(), start);
   }
 
   /// Calls body(b, unit) for those of `Count` units of this thread, from `first`, that exist.

@@ -8,6 +8,7 @@
 #define KOKKOSIRIS_SM90_TILES_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_DeviceContext.hpp>
 #include <cstdint>
 #include <fused/KokkosIris_Matrix.hpp>
 
@@ -97,13 +98,16 @@ class TileWalk {
   }
 
  private:
+  /// Of the chunk that this rank takes as number `step`: its own one is the last.
+  KOKKOS_FUNCTION int owner_at(int step) const {
+    return rank_after(m_rank, 1 + step, m_tiles.chunks);
+  }
   KOKKOS_FUNCTION bool advance(Task& task) {
     const int number = m_block + m_position++ * m_blocks;
     if (number >= m_tiles.tasks()) return false;
     const int tile = number / m_tiles.parts, slots = m_tiles.slots(), step = tile / slots;
     // Without chunks every tile is this rank's; else its own chunk is the last one.
-    task = m_tiles.place(tile - step * slots,
-                         m_tiles.chunks == 1 ? m_rank : (m_rank + 1 + step) % m_tiles.chunks);
+    task = m_tiles.place(tile - step * slots, m_tiles.chunks == 1 ? m_rank : owner_at(step));
     task.part = number - tile * m_tiles.parts;
     return true;
   }
@@ -115,7 +119,7 @@ class TileWalk {
       const int slot = m_block + (own ? round - 1 : round) * m_blocks;
       if (own && slot >= m_tiles.slots()) return false;
       if (slot < 0 || slot >= m_tiles.slots()) continue;
-      task = m_tiles.place(slot, (m_rank + 1 + step) % m_tiles.chunks);
+      task = m_tiles.place(slot, owner_at(step));
       return true;
     }
   }
