@@ -22,7 +22,7 @@
 /// (GpuFusedCells.hpp).
 ///
 /// Cells are named gpu/fused/<operation>/<type>/<M>x<N>x<K>. "gemm" is the fused kernel in a
-/// context of one rank; both GPUs run it at once.
+/// context of one rank; both GPUs run it at once. A program of one rank measures these cells only.
 
 #ifndef KOKKOSIRIS_BENCH_GPU_FUSED_BENCH_HPP
 #define KOKKOSIRIS_BENCH_GPU_FUSED_BENCH_HPP

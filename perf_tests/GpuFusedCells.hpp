@@ -238,6 +238,7 @@ template <class T>
 void measure_gpu_fused(Session& session, const FusedBenchMaker& bench) {
   const std::string type = to_string(element_of<T>);
   for (const FusedOp op : all_fused_ops) {
+    if (session.size() == 1 && op != FusedOp::gemm) continue;
     for (const GpuShape& shape : shapes_of(op, bytes_of(element_of<T>), session.options().quick)) {
       const std::string name = std::string("gpu/fused/") + to_string(op) + "/" + type + "/" +
                                std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
