@@ -8,7 +8,6 @@
 #define KOKKOSIRIS_TOOL_RECORD_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstdint>
 #include <string>
 
@@ -17,7 +16,8 @@ namespace KokkosIris::Impl {
 /// Shows a kernel that Kokkos does not launch to the tools that know Kokkos' kernels.
 class ToolRecord {
  public:
-  ToolRecord(const GpuExecutionSpace& exec, const std::string& label) {
+  template <class ExecutionSpace>
+  ToolRecord(const ExecutionSpace& exec, const std::string& label) {
     if (!Kokkos::Tools::profileLibraryLoaded()) return;
     m_active = true;
     Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(exec), &m_id);

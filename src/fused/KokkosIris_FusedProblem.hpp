@@ -60,10 +60,10 @@ BiasAxis resolve_bias_axis(const FusedProblem& problem);
 
 /// What is there for a call.
 struct EngineChoice {
-  bool host;  ///< the backend is a host backend
-  bool sm90;  ///< the engine of Hopper GPUs can serve
-  bool sm80;  ///< the engine of NVIDIA GPUs from compute capability 8.0 on is there
-  bool mfma;  ///< the engine of AMD's matrix cores is there, on host backends emulated
+  bool host = false;  ///< the backend is a host backend
+  bool sm90 = false;  ///< the engine of Hopper GPUs can serve
+  bool sm80 = false;  ///< the engine of NVIDIA GPUs from compute capability 8.0 on is there
+  bool mfma = false;  ///< the engine of AMD's matrix cores is there, on host backends emulated
 };
 
 /// The engine that serves a call.

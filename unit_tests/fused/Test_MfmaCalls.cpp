@@ -132,7 +132,7 @@ FUSED_TEST(MfmaCalls, ReusedWorkspace) {
   }
 }
 
-/// Where it is chosen, and where it is not to be had.
+/// Where an engine is chosen, and where it is not to be had.
 TEST(MfmaEngine, Choice) {
   using KokkosIris::Impl::choose_engine;
   using KokkosIris::Impl::EngineChoice;
@@ -140,7 +140,8 @@ TEST(MfmaEngine, Choice) {
     fault.clear();
     return choose_engine(requested, choice, 100, fault);
   };
-  const EngineChoice host{true, false, true}, amd{false, false, true}, other{false, false, false};
+  const EngineChoice host{.host = true, .mfma = true}, amd{.mfma = true}, other{};
+  const EngineChoice ampere{.sm80 = true}, hopper{.sm90 = true, .sm80 = true};
   std::string fault;
   EXPECT_EQ(choose(TileEngine::automatic, amd, fault), TileEngine::mfma);
   EXPECT_EQ(choose(TileEngine::automatic, other, fault), TileEngine::portable);
@@ -148,7 +149,14 @@ TEST(MfmaEngine, Choice) {
   EXPECT_EQ(choose(TileEngine::portable, amd, fault), TileEngine::portable);
   EXPECT_EQ(choose(TileEngine::mfma, host, fault), TileEngine::mfma);
   EXPECT_EQ(choose(TileEngine::mfma, amd, fault), TileEngine::mfma);
+  EXPECT_EQ(choose(TileEngine::automatic, hopper, fault), TileEngine::sm90);
+  EXPECT_EQ(choose(TileEngine::automatic, ampere, fault), TileEngine::sm80);
+  EXPECT_EQ(choose(TileEngine::sm90, ampere, fault), TileEngine::sm80);
+  EXPECT_EQ(choose(TileEngine::sm90, other, fault), TileEngine::portable);
+  EXPECT_EQ(choose(TileEngine::sm80, hopper, fault), TileEngine::sm80);
   EXPECT_EQ(fault, "");
+  choose(TileEngine::sm80, amd, fault);
+  EXPECT_NE(fault.find("8.0"), std::string::npos) << fault;
   choose(TileEngine::mfma, other, fault);
   EXPECT_NE(fault.find("gfx90a"), std::string::npos) << fault;
 
@@ -157,7 +165,7 @@ TEST(MfmaEngine, Choice) {
   EXPECT_EQ(fault, "");
   setenv("KOKKOSIRIS_ENGINE", "mfm", 1);
   choose(TileEngine::automatic, host, fault);
-  EXPECT_NE(fault.find("sm90 or mfma"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("sm80 or mfma"), std::string::npos) << fault;
   unsetenv("KOKKOSIRIS_ENGINE");
 }
 

@@ -9,11 +9,14 @@
 #define KOKKOSIRIS_SM80_LAUNCH_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/KokkosIris_GpuRuntime.hpp>
 #include <core/KokkosIris_GpuSpace.hpp>
 #include <core/KokkosIris_ToolRecord.hpp>
 #include <fused/arch/sm80/KokkosIris_Sm80Team.hpp>
 #include <string>
+
+#if defined(__CUDACC__)
+#include <core/KokkosIris_GpuRuntime.hpp>
+#endif
 
 namespace KokkosIris::Impl::Sm80 {
 
