@@ -133,14 +133,25 @@ KOKKOS_FORCEINLINE_FUNCTION void write_lds(char* scratch, int offset, const V& v
 #endif
 }
 
+/// \name A chunk as elements, and back
+/// On the device not by Kokkos::bit_cast, a copy of bytes: the compiler takes it apart, and then
+/// loads single elements beside the chunk.
+///@{
+#if defined(KOKKOSIRIS_MFMA_ON_DEVICE)
+#define KOKKOSIRIS_MFMA_BIT_CAST(TO, FROM) __builtin_bit_cast(TO, FROM)
+#else
+#define KOKKOSIRIS_MFMA_BIT_CAST(TO, FROM) Kokkos::bit_cast<TO>(FROM)
+#endif
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Elements<T> elements_of(const Chunk& chunk) {
-  return Kokkos::bit_cast<Elements<T>>(chunk);
+  return KOKKOSIRIS_MFMA_BIT_CAST(Elements<T>, chunk);
 }
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Chunk chunk_of(const Elements<T>& elements) {
-  return Kokkos::bit_cast<Chunk>(elements);
+  return KOKKOSIRIS_MFMA_BIT_CAST(Chunk, elements);
 }
+#undef KOKKOSIRIS_MFMA_BIT_CAST
+///@}
 
 /// Up to a chunk of elements that lie `stride` apart; what is not `valid` is not read, and zero.
 /// \param wide the elements are adjacent and the first lies at a multiple of 16 bytes

@@ -10,7 +10,8 @@
 /// may stay. Whoever raises the tile's flag makes them visible: store_release() at system scope is,
 /// on gfx942, `buffer_wbl2 sc0 sc1`, which writes the dirty lines of that L2 cache back, whichever
 /// wave wrote them, then `s_waitcnt vmcnt(0)` and the flag's store with `sc0 sc1`; on gfx90a the
-/// same without these bits. Who waits for the flag loads it likewise, then `buffer_inv sc0 sc1` (on
+/// same without these bits. (The wait is the shim's own, gpu_await_write_back(): compilers have
+/// left it out.) Who waits for the flag loads it likewise, then `buffer_inv sc0 sc1` (on
 /// gfx90a `buffer_invl2` and `buffer_wbinvl1_vol`) drops the L1 cache of its compute unit, which is
 /// that of its whole team, and the lines of the L2 cache that may be stale. A copy engine that is
 /// started after such a flag, or after the kernel, reads memory and finds the tile there.
