@@ -4,7 +4,8 @@
 # scripts/check_hip.sh [<architecture>...]
 # What can be checked of the HIP backend without an AMD GPU, for gfx90a and gfx942 unless others are given;
 # as root, on Debian. The library, all tests, examples and benchmarks are compiled and linked, warnings
-# being errors, with Debian's hipcc; the programs and tests that need no GPU run; the machine code of the
+# being errors, with Debian's hipcc, and so are two applications that use an installation and the sources;
+# the programs and tests that need no GPU run, and see none where there is one; the machine code of the
 # fused operations is looked at (scripts/check_isa.py).
 # The compiler is in a chroot that the first run makes (scripts/chroot.sh). Kokkos is built for one AMD
 # architecture at a time, so each has a build of its own.
@@ -15,7 +16,7 @@ source "$(dirname "$0")/chroot.sh"
 expect() {
   local expected=$1 text=$2 output status=0
   shift 2
-  output=$("$@" 2>&1) || status=$?
+  output=$(timeout 60 "$@" 2>&1) || status=$?
   [ "$status" -eq "$expected" ] || die "'$*' ended with status $status, not $expected: $output"
   grep -qF -- "$text" <<<"$output" || die "'$*' did not print '$text': $output"
 }
@@ -33,15 +34,26 @@ run_without_gpu() {
 # In the chroot.
 check_inside() {
   export CXX=hipcc HIP_PLATFORM=amd KOKKOSIRIS_HIP_ARCH=AMD_${1^^}
+  # What is expected here is expected of a machine without a GPU.
+  export ROCR_VISIBLE_DEVICES='' HIP_VISIBLE_DEVICES=-1
   build_name=hip-$1
   configure hip
   build -- -k 0
   run_without_gpu
-  "$source_dir/scripts/check_isa.py" "$1" --self-test
-  "$source_dir/scripts/check_isa.py" "$1" "$build_dir/src/libKokkosIris.a"
-  echo "HIP for $1: all was compiled and linked; what needs no GPU ran. Nothing ran on a GPU."
+  local parts=$build_dir/unit_tests/libKokkosIris_IsaKernels.a
+  "$source_dir/scripts/check_isa_test.py" "$1" "$parts"
+  "$source_dir/scripts/check_isa.py" "$1" "$build_dir/src/libKokkosIris.a" "$parts"
+  echo "HIP for $1: all was compiled and linked; what needs no GPU ran. Nothing ran on a GPU: those of this" \
+    "machine, if any, were hidden."
 }
 
+for argument in "$@"; do
+  case $argument in
+    gfx90a | gfx942) ;;
+    --help | -h) usage && exit ;;
+    *) die "unknown architecture '$argument'; use gfx90a or gfx942" ;;
+  esac
+done
 [ $# -gt 0 ] || set -- gfx90a gfx942
 if [ -n "${KOKKOSIRIS_IN_CHROOT:-}" ]; then
   for architecture in "$@"; do check_inside "$architecture"; done

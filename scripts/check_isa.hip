@@ -1,10 +1,26 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// For check_isa.py --self-test: a kernel that keeps its rules, and breaks one where FAULT_<rule> is
-// defined.
+// For check_isa_test.py: a kernel that keeps the rules of check_isa.py, and breaks one where
+// FAULT_<rule> is defined.
 
 #include <hip/hip_runtime.h>
+
+__device__ inline void arrive() {
+  __asm__ volatile("s_waitcnt vmcnt(0) expcnt(0)" ::: "memory");
+  __syncthreads();
+}
+
+// A flag, as gpu_store_release() raises it.
+__device__ inline void raise(unsigned long* flag) {
+#ifdef FAULT_release
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+#else
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+#endif
+  __asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  __hip_atomic_store(flag, 1ul, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 
 template <class T>
 __global__ void __launch_bounds__(256)
@@ -14,11 +30,6 @@ __global__ void __launch_bounds__(256)
   constexpr int acquire_scope = __HIP_MEMORY_SCOPE_AGENT;
 #else
   constexpr int acquire_scope = __HIP_MEMORY_SCOPE_SYSTEM;
-#endif
-#ifdef FAULT_release
-  constexpr int release_scope = __HIP_MEMORY_SCOPE_WORKGROUP;
-#else
-  constexpr int release_scope = __HIP_MEMORY_SCOPE_SYSTEM;
 #endif
   if (threadIdx.x == 0) {
     while (__hip_atomic_load(mine, __ATOMIC_ACQUIRE, acquire_scope) == 0) {
@@ -87,14 +98,27 @@ __global__ void __launch_bounds__(256)
 #else
   tile[threadIdx.x] = float4{sum[0], sum[1], sum[2], sum[3]};
 #endif
-#ifndef FAULT_arrival
-  __asm__ volatile("s_waitcnt vmcnt(0) expcnt(0)" ::: "memory");
-#endif
-#ifdef FAULT_arrival_store
-  sums[threadIdx.x] = sum[0];
-#endif
+#ifdef FAULT_arrival
   __syncthreads();
-  if (threadIdx.x == 0) __hip_atomic_store(theirs, 1ul, __ATOMIC_RELEASE, release_scope);
+#elif defined(FAULT_arrival_store)
+  __asm__ volatile("s_waitcnt vmcnt(0) expcnt(0)" ::: "memory");
+  sums[threadIdx.x] = sum[0];
+  __syncthreads();
+#else
+  arrive();
+#endif
+  if (threadIdx.x == 0) raise(theirs);
+  arrive();
+  if (threadIdx.x == 0) {
+    // A counter of teams, as count_team() adds to it.
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    __asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    if (__hip_atomic_fetch_add(mine + 16, 1ul, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 9) {
+      return;
+    }
+  }
+  arrive();
+  if (threadIdx.x == 0) raise(theirs + 16);
 }
 
 template __global__ void sample<float>(float4*, const float4*, unsigned long*, unsigned long*,

@@ -12,9 +12,20 @@
 # this checkout is /source, which cannot be written but for /source/build: that is build/<name> of the
 # checkout. Suites under development change; who wants their newest state removes $cache/chroot/<name>.
 # What is mounted for a command is mounted in a namespace of the command's own. So it is gone when the
-# command is, however that ends, and nothing needs to be unmounted.
+# command is, however that ends, and nothing needs to be unmounted. All processes of the namespace end with
+# the script, also where that is killed; descriptor 8, the lock of the chroot, is held by them, too.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The comment at the top of the script, for --help and wrong arguments.
+usage() { sed -n '4,/^[^#]/ { /^# shellcheck/d; s/^# \{0,1\}//p }' "$0"; }
+
+# What root has written into somebody's checkout becomes theirs.
+chroot_give_back() {
+  [ -z "${KOKKOSIRIS_IN_CHROOT:-}" ] && [ "$(id -u)" -eq 0 ] && [ -d "$source_dir/build" ] || return 0
+  [ "$(stat -c %u "$source_dir")" -eq 0 ] || chown -Rh --reference="$source_dir" "$source_dir/build"
+}
+trap 'chroot_give_back; rm -rf "${scratch[@]}"' EXIT
 
 chroot_require() {
   [ "$(id -u)" -eq 0 ] || die "$0 makes a chroot, so it has to be run as root (or as root of a container)"
@@ -27,13 +38,23 @@ chroot_require() {
   fi
 }
 
-# The mirror that the machine's own packages of Debian come from.
+# The mirror that the machine's own packages of Debian come from. What apt knows of an origin is in its lists.
 chroot_mirror() {
-  local codename
+  local codename mirror
   codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-  # shellcheck disable=SC2016 # apt's own variables
-  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
-    awk -v release="$codename" '$2 == release { print $1; exit }'
+  for _ in 1 2; do
+    # shellcheck disable=SC2016 # apt's own variables
+    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' |
+      awk -v codename="$codename" '$2 == codename && $3 == "Debian" { print $1; exit }')
+    [ -z "$mirror" ] || break
+    apt-get -o Acquire::Retries=3 update >&2
+  done
+  echo "$mirror"
+}
+
+# unshared <command>...: in namespaces for mounts and processes, which end with the script.
+unshared() {
+  setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child "$@"
 }
 
 # chroot_bootstrap <folder> <suite> [<further suite>]
@@ -45,7 +66,7 @@ chroot_bootstrap() {
   rm -rf "$folder.new"
   # The script named last knows every newer suite; older releases of debootstrap lack their names.
   # A namespace of its own, too: where debootstrap is killed it leaves /proc mounted.
-  unshare --mount --propagation private --pid --fork --kill-child debootstrap --variant=minbase --keyring="$keyring" "$1" "$folder.new" "$mirror" \
+  unshared debootstrap --variant=minbase --keyring="$keyring" "$1" "$folder.new" "$mirror" \
     /usr/share/debootstrap/scripts/sid
   for suite in "$@"; do
     printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n\n' "$mirror" "$suite" "$keyring"
@@ -72,7 +93,10 @@ chroot_install() {
   printf '%s\n' "$further" "$@" >"$chroot/packages"
 }
 
-# chroot_prepare <name> <suites> <package>...
+# The suites of a chroot that is there.
+chroot_suites() { sed -n 's/^Suites: //p' "$chroot/root/etc/apt/sources.list.d/suites.sources" | xargs; }
+
+# chroot_prepare <name> <suites> <package>...: takes the lock, until the next one or the script's end.
 chroot_prepare() {
   local name=$1
   local -a suites
@@ -82,22 +106,28 @@ chroot_prepare() {
   chroot=$cache/chroot/$name
   build_dir_of_chroot=$source_dir/build/$name
   mkdir -p "$chroot/cache" "$build_dir_of_chroot"
-  exec 9>"$chroot/lock"
-  flock -w 1800 9 || die "another script has held $chroot/lock for half an hour"
+  exec 8>"$chroot/lock"
+  flock -w 7200 8 || die "another script has held $chroot/lock for two hours"
+  if [ -d "$chroot/root" ] && [ "$(chroot_suites)" != "${suites[*]}" ]; then
+    echo "the chroot $name is of Debian $(chroot_suites), not ${suites[*]}: made anew" >&2
+    rm -rf "$chroot/root" "$chroot/packages"
+  fi
   [ -d "$chroot/root" ] || step "make a chroot of Debian ${suites[*]}" chroot_bootstrap "$chroot/root" "${suites[@]}"
   if ! printf '%s\n' "${suites[1]:-}" "$@" | cmp -s - "$chroot/packages"; then
     step "install packages in the chroot $name" chroot_install "${suites[1]:-}" "$@"
   fi
-  exec 9>&-
 }
 
 # chroot_run <command>...: in /source of the chroot, with a clean environment.
 chroot_run() {
+  local file
   local -a variables=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
     "TERM=${TERM:-dumb}" KOKKOSIRIS_IN_CHROOT=1 CCACHE_DIR=/root/.cache/kokkosiris/ccache)
-  cp -L /etc/resolv.conf /etc/hosts "$chroot/root/etc/"
+  for file in /etc/resolv.conf /etc/hosts; do
+    [ ! -e "$file" ] || cp -L "$file" "$chroot/root/etc/"
+  done
   # shellcheck disable=SC2016 # for the shell in the namespace
-  unshare --mount --propagation private --pid --fork --kill-child bash -euc '
+  unshared bash -euc '
     root=$1/root
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
@@ -112,4 +142,11 @@ chroot_run() {
 }
 
 # chroot_take <file>
-chroot_take() { cp -u "$1" "$chroot/cache/"; }
+chroot_take() {
+  local copy
+  copy=$chroot/cache/$(basename "$1")
+  if ! cmp -s "$1" "$copy"; then
+    cp "$1" "$copy.new" # under another name until it is complete
+    mv "$copy.new" "$copy"
+  fi
+}

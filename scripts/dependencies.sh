@@ -39,19 +39,48 @@ kokkos_version=4.7.0
 archive=$cache/$package-$version.tar.gz
 hip_arch=${KOKKOSIRIS_HIP_ARCH:-AMD_GFX942}
 
+# The packages of a compiler.
+compiler_packages() {
+  case $(basename "$1") in
+    hipcc) echo hipcc libamdhip64-dev g++ ;;
+    clang++*) echo "clang${1#*clang++}" g++ ;;
+    *) echo g++ ;;
+  esac
+}
+
+# What is missing of these, each a command and the package of Debian that has it; commands may come from
+# elsewhere, too (a module, pip).
+missing_commands() {
+  local entry
+  for entry in "$@"; do
+    command -v "${entry%%:*}" >/dev/null || echo "${entry##*:}"
+  done
+}
+
 install_packages() {
   local -a missing=()
-  local entry
-  # command:package where a command may come from elsewhere (a module, pip); packages otherwise.
-  for entry in cmake:cmake ninja:ninja-build "${CXX:-c++}":g++ patch:patch pip3:python3-pip \
-    mpiexec:openmpi-bin mpicxx:libopenmpi-dev; do
-    command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
-  done
+  local entry compiler=${CXX:-c++}
+  if [ "$backend" = archive ]; then
+    python3 -m pip --version >/dev/null 2>&1 || missing=(python3-pip)
+    install_missing
+    return
+  fi
+  mapfile -t missing < <(missing_commands cmake:cmake ninja:ninja-build patch:patch pip3:python3-pip \
+    mpiexec:openmpi-bin mpicxx:libopenmpi-dev)
+  if ! command -v "$compiler" >/dev/null; then
+    read -ra packages <<<"$(compiler_packages "$compiler")"
+    missing+=("${packages[@]}")
+  fi
   if command -v dpkg-query >/dev/null; then
     for entry in libopenblas-dev libgtest-dev nlohmann-json3-dev libcli11-dev; do
       dpkg-query -W -f '${Status}' "$entry" 2>/dev/null | grep -q ' installed$' || missing+=("$entry")
     done
   fi
+  install_missing
+}
+
+# install_missing: the packages in $missing.
+install_missing() {
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     die "these packages are missing: ${missing[*]}. As root on Debian: apt-get install ${missing[*]}"
@@ -123,12 +152,13 @@ build_kokkos() {
   step "build Kokkos Kernels" cmake_install kokkos-kernels "${common_options[@]}" \
     -DKokkos_DIR="$stage/prefix/lib/cmake/Kokkos" -DKokkosKernels_ENABLE_ALL_COMPONENTS=OFF \
     -DKokkosKernels_ENABLE_COMPONENT_BATCHED=ON
-  grep -rlIF "$stage/prefix" "$stage/prefix" | xargs -r sed -i "s|$stage/prefix|$prefix|g"
+  grep -rlIFZ "$stage/prefix" "$stage/prefix" | xargs -0r sed -i "s|$stage/prefix|$prefix|g"
   mv "$stage/prefix" "$prefix"
 }
 
 if [ "$backend" = archive ]; then
   if ! check_archive "$archive"; then
+    install_packages
     open_stage
     step "download the source of Kokkos $kokkos_version" download
   fi

@@ -45,7 +45,7 @@ step() {
 # machine_key: a hash of what code compiled with -march=native depends on. Processors differ between
 # machines that share a home directory; code for one may be illegal on the other.
 machine_key() {
-  { "${CXX:-c++}" --version | head -n 1
+  { "${CXX:-c++}" --version
     uname -m
     grep -m1 -E '^(flags|Features)' /proc/cpuinfo || true
   } | sha256sum | cut -c1-12

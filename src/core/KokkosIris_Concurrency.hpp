@@ -8,6 +8,7 @@
 #define KOKKOSIRIS_CONCURRENCY_HPP
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <core/KokkosIris_GpuSpace.hpp>
 #include <cstdint>
 
@@ -29,10 +30,13 @@ std::int64_t concurrency_of(const ExecutionSpace& exec) {
 /// Teams of a kernel on `exec` that run at once, whatever the kernel is, so that they may wait for
 /// each other: on a GPU one a multiprocessor, which holds any team that can be launched; on the
 /// host one a thread.
+/// \param ranks how many ranks run such a kernel on the same GPU, whose teams wait for those of
+///        this one: where they do not take turns each gets its part of the multiprocessors
 template <class ExecutionSpace>
-std::int64_t resident_teams(const ExecutionSpace& exec) {
+std::int64_t resident_teams(const ExecutionSpace& exec, [[maybe_unused]] int ranks = 1) {
   if constexpr (is_gpu_space_v<ExecutionSpace>) {
-    return gpu_multiprocessors(exec);
+    const std::int64_t all = gpu_multiprocessors(exec);
+    return gpu_processes_take_turns ? all : std::max<std::int64_t>(all / ranks, 1);
   } else {
     return concurrency_of(exec);
   }

@@ -94,6 +94,20 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] std::uint64_
 KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
   KOKKOSIRIS_PTX("fence.acq_rel.sys;" ::: "memory");
 }
+/// fence.acq_rel.gpu: the same for the threads of this device.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release_on_device() {
+  KOKKOSIRIS_PTX("fence.acq_rel.gpu;" ::: "memory");
+}
+
+/// Sequentially consistent fence at system scope.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_fence() { KOKKOSIRIS_PTX("fence.sc.sys;" ::: "memory"); }
+
+/// True if a read-modify-write of release order is to be made of a fence and one without: see the
+/// fences for AMD.
+inline constexpr bool gpu_releases_by_fence = false;
+
+/// True if additions to float and double are right in all memory of heaps.
+inline constexpr bool gpu_adds_floating_point = true;
 
 /// Before a barrier of the block after which one thread releases what all wrote: nothing, because
 /// bar.sync makes a release cover what the other threads did (PTX ISA, "Causality order").
@@ -131,6 +145,12 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_sleep(unsigned) {
 // gfx942 in its "User Guide for AMDGPU Backend": at system scope a release writes the second cache
 // back (buffer_wbl2, with sc0 sc1 on gfx942) and waits before it stores; an acquire invalidates the
 // caches after its load (buffer_invl2 and buffer_wbinvl1_vol; buffer_inv sc0 sc1).
+//
+// That wait for the write-back, s_waitcnt vmcnt(0), is not left to the compiler: LLVM of before
+// February 2026 deletes it where it knows of no access of the wave that is still under way, as
+// after gpu_finish_stores(), because it does not count the write-back as one
+// (llvm/llvm-project, pull request 178316). So a release is a fence, the wait, and a relaxed
+// access, here and wherever gpu_releases_by_fence is asked for.
 
 /// Single-copy atomic at system scope, orders nothing.
 template <class Word>
@@ -150,18 +170,49 @@ KOKKOS_FORCEINLINE_FUNCTION void gpu_store_relaxed([[maybe_unused]] Word* p,
                                                    [[maybe_unused]] Word value) {
   KOKKOSIRIS_HIP_CODE(__hip_atomic_store(p, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);)
 }
+
+/// The wave waits until its stores and write-backs of caches have arrived.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_await_write_back() {
+#if defined(__GFX9__)
+  KOKKOSIRIS_HIP_CODE(__asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");)
+#endif
+}
+/// Makes relaxed stores that follow it releases at system scope.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
+  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");)
+  gpu_await_write_back();
+}
+/// The same for the threads of this device.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release_on_device() {
+  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");)
+  gpu_await_write_back();
+}
 /// Earlier accesses of this thread, and what it observed through a barrier of its block, are
 /// visible to whoever acquires the value.
 template <class Word>
 KOKKOS_FORCEINLINE_FUNCTION void gpu_store_release([[maybe_unused]] Word* p,
                                                    [[maybe_unused]] Word value) {
-  KOKKOSIRIS_HIP_CODE(__hip_atomic_store(p, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);)
+  gpu_fence_release();
+  gpu_store_relaxed(p, value);
 }
 
-/// Makes relaxed stores that follow it releases at system scope.
-KOKKOS_FORCEINLINE_FUNCTION void gpu_fence_release() {
-  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");)
+/// Sequentially consistent fence at system scope: later loads, too, come after the write-back.
+KOKKOS_FORCEINLINE_FUNCTION void gpu_fence() {
+  gpu_fence_release();
+  KOKKOSIRIS_HIP_CODE(__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");)
 }
+
+/// True if a read-modify-write of release order is to be made of a fence and one without.
+inline constexpr bool gpu_releases_by_fence = true;
+
+/// True if additions to float and double are right in all memory of heaps. On gfx90a the
+/// instruction does nothing in fine-grained memory (ROCm documentation, "Hardware atomics operation
+/// support"), and the compiler takes it all the same, as it knows nothing of the memory.
+#if defined(__gfx90a__)
+inline constexpr bool gpu_adds_floating_point = false;
+#else
+inline constexpr bool gpu_adds_floating_point = true;
+#endif
 
 /// Before a barrier of the block after which one thread releases what all wrote: the wave waits
 /// until its stores have arrived. A barrier does not wait for them (LLVM emits s_barrier alone on
@@ -185,6 +236,9 @@ KOKKOS_FORCEINLINE_FUNCTION int gpu_opaque(int value) {
 
 #undef KOKKOSIRIS_HIP_CODE
 
+#else
+inline constexpr bool gpu_releases_by_fence = false;
+inline constexpr bool gpu_adds_floating_point = true;
 #endif
 
 /// The unsigned type of four or eight bytes that carries a T through the functions above.

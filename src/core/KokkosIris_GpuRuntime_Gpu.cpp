@@ -108,11 +108,11 @@ Properties properties_of(int device, int rank, Where where) {
 
 /// One thread writes or adds to a word; the launch orders it behind the stream's earlier work.
 __global__ void change_word(std::uint64_t* word, std::uint64_t value, bool adds) {
-  __threadfence_system();
+  gpu_fence_release();
   if (adds) {
-    desul::atomic_fetch_add(word, value, desul::MemoryOrderRelease{}, desul::MemoryScopeNode{});
+    desul::atomic_add(word, value, desul::MemoryOrderRelaxed{}, desul::MemoryScopeNode{});
   } else {
-    gpu_store_release(word, value);
+    gpu_store_relaxed(word, value);
   }
 }
 
@@ -265,14 +265,16 @@ void* Gpu::allocate(std::size_t bytes, Where where) const {
   const DeviceScopeGuard guard(m_device, m_rank, where);
   void* memory = nullptr;
 #if defined(KOKKOS_ENABLE_CUDA)
+  const char* const function = "Malloc";
   const Status status = cudaMalloc(&memory, bytes);
 #else
   // Of memory by hipMalloc a running kernel need not see what other GPUs and copy engines write;
   // it is coarse-grained (HIP documentation, "Coherence control"). ROCm/iris allocates its
   // heap in this way, too (malloc_fine_grained in iris/_hip.py).
+  const char* const function = "ExtMallocWithFlags";
   const Status status = hipExtMallocWithFlags(&memory, bytes, hipDeviceMallocFinegrained);
 #endif
-  check(status, "Malloc", m_device, m_rank, " for " + std::to_string(bytes) + " bytes", where);
+  check(status, function, m_device, m_rank, " for " + std::to_string(bytes) + " bytes", where);
   return memory;
 }
 

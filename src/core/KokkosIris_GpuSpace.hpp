@@ -26,15 +26,20 @@ using GpuMemorySpace = Kokkos::CudaSpace;
 inline int gpu_multiprocessors(const Kokkos::Cuda& exec) {
   return exec.cuda_device_prop().multiProcessorCount;
 }
+/// True if kernels of processes that share a GPU take turns, each with the whole GPU.
+inline constexpr bool gpu_processes_take_turns = true;
 #elif defined(KOKKOS_ENABLE_HIP)
 using GpuExecutionSpace = Kokkos::HIP;
 using GpuMemorySpace = Kokkos::HIPSpace;
 inline int gpu_multiprocessors(const Kokkos::HIP& exec) {
   return exec.hip_device_prop().multiProcessorCount;
 }
+/// They run beside each other as far as there is room, and a team keeps its place until it ends.
+inline constexpr bool gpu_processes_take_turns = false;
 #else
 using GpuExecutionSpace = NoGpu;
 using GpuMemorySpace = NoGpu;
+inline constexpr bool gpu_processes_take_turns = true;
 #endif
 
 /// True in builds with a GPU backend.

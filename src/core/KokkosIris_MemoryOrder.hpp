@@ -13,6 +13,7 @@
 #include <Kokkos_BitManipulation.hpp>
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_GpuIntrinsics.hpp>
+#include <cstdint>
 #include <desul/atomics.hpp>
 #include <type_traits>
 
@@ -128,8 +129,41 @@ KOKKOS_FORCEINLINE_FUNCTION void barrier_before_release(const TeamMember& team) 
 /// Sequentially consistent fence at system scope.
 KOKKOS_FORCEINLINE_FUNCTION void fence_system() {
   KOKKOS_IF_ON_HOST((__atomic_thread_fence(__ATOMIC_SEQ_CST);))
-  KOKKOS_IF_ON_DEVICE(
-      (desul::atomic_thread_fence(desul::MemoryOrderSeqCst{}, desul::MemoryScopeNode{});))
+  KOKKOS_IF_ON_DEVICE((gpu_fence();))
+}
+
+/// \name Read-modify-writes by desul on devices
+/// fence_before_atomic() first, then the operation in the order that is left. Where a release is
+/// not a fence of its own (gpu_releases_by_fence) there is none, and the order stays. A team needs
+/// none: its threads share a cache.
+///@{
+template <class Order, class Scope>
+inline constexpr bool fences_before_atomic_v =
+    gpu_releases_by_fence && (std::is_same_v<Order, Release> ||
+                              std::is_same_v<Order, AcqRel>)&&!std::is_same_v<Scope, TeamScope>;
+template <class Order, class Scope>
+using order_after_fence = typename std::conditional_t<
+    !fences_before_atomic_v<Order, Scope>, Order,
+    std::conditional_t<std::is_same_v<Order, AcqRel>, Acquire, Relaxed>>::desul_order;
+template <class Order, class Scope>
+KOKKOS_FORCEINLINE_FUNCTION void fence_before_atomic() {
+  if constexpr (fences_before_atomic_v<Order, Scope>) {
+    if constexpr (std::is_same_v<Scope, SystemScope>) {
+      KOKKOS_IF_ON_DEVICE((gpu_fence_release();))
+    } else {
+      KOKKOS_IF_ON_DEVICE((gpu_fence_release_on_device();))
+    }
+  }
+}
+///@}
+
+/// Adds 1 to a counter of the teams of a kernel, in acquire and release order.
+/// \return the value before
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t count_team(std::uint64_t* counter) {
+  KOKKOS_IF_ON_HOST((return __atomic_fetch_add(counter, std::uint64_t(1), __ATOMIC_ACQ_REL);))
+  KOKKOS_IF_ON_DEVICE((fence_before_atomic<AcqRel, DeviceScope>(); return desul::atomic_fetch_add(
+                           counter, std::uint64_t(1), order_after_fence<AcqRel, DeviceScope>{},
+                           desul::MemoryScopeDevice{});))
 }
 
 }  // namespace Impl

@@ -217,7 +217,7 @@ FusedWorkspace make_workspace(const ExecutionSpace& exec, Context<MemorySpace>& 
                               const std::string& fault) {
   Runtime& runtime = context.runtime();
   auto state = std::make_shared<WorkspaceState>();
-  const std::int64_t concurrency = resident_teams(exec);
+  const std::int64_t concurrency = resident_teams(exec, context.shared_state()->ranks_on_gpu());
   const std::int64_t asked = signature.config.teams;
   state->league = static_cast<int>(asked > 0 ? std::min(asked, concurrency) : concurrency);
   const std::int64_t teams = agree_on_call(runtime, signature, state->league, fault);

@@ -42,16 +42,20 @@ struct ReduceKernel : FusedKernel<T, Engine> {
     LoadedPanel held;
     std::int64_t previous = -1;
     int which = 0;
-    for (std::int64_t number = team.league_rank(); number < schedule.items();
-         number += team.league_size()) {
-      const Item item = schedule.item(number);
-      if (item.rows > 0 && !this->hold_panel(team, source, item, held)) return;
-      if (!produce(team, call, number, item, held, which)) return;
-      which = 1 - which;
-      if (previous >= 0 && !reduce(team, call, previous, which)) return;
+    // One turn more than the team has items, for the sum of the last one: code that is there twice
+    // is too much for the compiler, which then makes calls of it, with registers in memory.
+    for (std::int64_t number = team.league_rank();; number += team.league_size()) {
+      const bool more = number < schedule.items();
+      if (more) {
+        const Item item = schedule.item(number);
+        if (item.rows > 0 && !this->hold_panel(team, source, item, held)) return;
+        if (!produce(team, call, number, item, held, which)) return;
+      }
+      if (previous >= 0 && !reduce(team, call, previous, 1 - which)) return;
+      if (!more) break;
       if (!alone()) previous = number;
+      which = 1 - which;
     }
-    if (previous >= 0 && !reduce(team, call, previous, 1 - which)) return;
     exchange.leave(team, call);
   }
 
@@ -90,8 +94,8 @@ struct ReduceKernel : FusedKernel<T, Engine> {
 
   /// Adds the partial tiles of an item of the own chunk and stores the sum.
   template <class Team>
-  KOKKOS_FUNCTION bool reduce(const Team& team, std::uint64_t call, std::int64_t number,
-                              int which) const {
+  KOKKOS_FORCEINLINE_FUNCTION bool reduce(const Team& team, std::uint64_t call, std::int64_t number,
+                                          int which) const {
     const Item item = schedule.item(number);
     const int rank = exchange.rank();
     const std::int64_t cols = schedule.columns_of(rank, item.block);

@@ -206,10 +206,7 @@ struct TileExchange {
       return true;
     }
     barrier_before_release(team);
-    Kokkos::single(Kokkos::PerTeam(team), [&] {
-      desul::atomic_fetch_add(&local->arrivals.value, std::uint64_t(1), desul::MemoryOrderAcqRel{},
-                              desul::MemoryScopeDevice{});
-    });
+    Kokkos::single(Kokkos::PerTeam(team), [&] { count_team(&local->arrivals.value); });
     return wait_flag(team, WaitPhase::operand_packed, -1, &local->arrivals.value, phase * teams);
   }
 
@@ -219,9 +216,7 @@ struct TileExchange {
   KOKKOS_FUNCTION void leave(const Team& team, std::uint64_t call) const {
     barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
-      const auto before =
-          desul::atomic_fetch_add(&local->finished.value, std::uint64_t(1),
-                                  desul::MemoryOrderAcqRel{}, desul::MemoryScopeDevice{});
+      const std::uint64_t before = count_team(&local->finished.value);
       if (before + 1 != static_cast<std::uint64_t>(team.league_size())) return;
       for (int step = 1; step < size(); ++step) {
         store_release(context.translate(&done[rank()].value, peer(step)), call);

@@ -10,11 +10,11 @@
 /// GPU's memory may stay. Whoever raises the tile's flag makes them visible: store_release() at
 /// system scope is, on gfx942, `buffer_wbl2 sc0 sc1`, which writes the dirty lines of that L2 cache
 /// back, whichever wave wrote them, then `s_waitcnt vmcnt(0)` and the flag's store with `sc0 sc1`;
-/// on gfx90a the same without these bits. Who waits for the flag loads it likewise, then
-/// `buffer_inv sc0 sc1` (on gfx90a `buffer_invl2` and `buffer_wbinvl1_vol`) drops the L1 cache of
-/// its compute unit, which is that of its whole team, and the lines of the L2 cache that may be
-/// stale. A copy engine that is started after such a flag, or after the kernel, reads memory and
-/// finds the tile there.
+/// on gfx90a the same without these bits. (The wait is the shim's own, gpu_await_write_back():
+/// compilers have left it out.) Who waits for the flag loads it likewise, then `buffer_inv sc0 sc1`
+/// (on gfx90a `buffer_invl2` and `buffer_wbinvl1_vol`) drops the L1 cache of its compute unit,
+/// which is that of its whole team, and the lines of the L2 cache that may be stale. A copy engine
+/// that is started after such a flag, or after the kernel, reads memory and finds the tile there.
 ///
 /// What the write-back does not cover is a store that has not yet arrived. `s_waitcnt` counts the
 /// own wave's only, and a team's barrier does not wait for stores; hence every wave waits before
@@ -50,8 +50,12 @@ KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int
     return static_cast<std::int64_t>(static_cast<std::uint32_t>(number) /
                                      static_cast<std::uint32_t>(runs));
   };
-  const std::int64_t threads = team.team_size();
-  for (std::int64_t first = team.team_rank(); first < count; first += Batch * threads) {
+  // A thread's runs of a batch are as far apart as the team has threads.
+  const std::int64_t threads = Batch > 1 ? team.team_size() : 1;
+  const std::int64_t batches = Batch > 1 ? ceil_div(count, Batch * threads) * threads : count;
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, batches), [&](std::int64_t batch) {
+    const std::int64_t first =
+        Batch > 1 ? batch / threads * (Batch * threads) + batch % threads : batch;
     decltype(load(first, first)) values[Batch];
     std::int64_t line[Batch];
     KOKKOSIRIS_UNROLL
@@ -65,7 +69,7 @@ KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int
       const std::int64_t number = first + r * threads;
       if (number < count) store(line[r], (number - line[r] * runs) * step, values[r]);
     }
-  }
+  });
 }
 
 /// How many of `count` elements from `begin` on a chunk of T takes.

@@ -56,6 +56,7 @@ class ContextState {
   Runtime& runtime() { return *m_runtime; }
   SymmetricHeap& heap() { return *m_heap; }
   const DeviceContext& device() const { return m_device; }
+  int ranks_on_gpu() const { return m_memory->ranks_on_gpu(); }
   CopyEngine& copy_engine() { return *m_copy_engine; }
   std::string memory_description() const { return m_memory->description(); }
   bool ranks_share_device() const { return m_memory->ranks_share_device(); }

@@ -34,6 +34,8 @@ class PeerMemory {
   /// Copies between the host's memory and a slab; complete when they return.
   virtual void read(void* to, const char* slab, std::size_t bytes) const = 0;
   virtual void write(char* slab, const void* from, std::size_t bytes) const = 0;
+  /// Ranks whose kernels run on the same GPU as this one's, itself included; 1 on the host.
+  virtual int ranks_on_gpu() const { return 1; }
 
   /// Polls of a wait in a kernel before it looks at anything else than its flag.
   virtual int spins() const = 0;

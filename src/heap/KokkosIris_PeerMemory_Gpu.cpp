@@ -126,6 +126,7 @@ class GpuPeerMemory : public PeerMemory {
   void write(char* slab, const void* from, std::size_t bytes) const override {
     copy(slab, from, bytes);
   }
+  int ranks_on_gpu() const override { return m_ranks_on_gpu; }
   int spins() const override { return polls_before_sleep; }
   std::optional<DeviceWaitSettings> wait_settings() const override;
   bool ranks_share_device() const override { return m_ranks_share_device; }
@@ -153,6 +154,7 @@ class GpuPeerMemory : public PeerMemory {
   std::shared_ptr<Runtime> m_runtime;
   Gpu m_gpu;
   std::size_t m_bytes;
+  int m_ranks_on_gpu = 1;
   std::vector<char*> m_slabs;  // null where not (yet) opened
   char** m_table = nullptr;    // m_slabs in device memory, behind the own slab
   GpuStream m_stream = nullptr;
@@ -280,6 +282,8 @@ void GpuPeerMemory::create(Bootstrap& bootstrap) {
       if (other != rank()) open_peer(other, mine, cards[static_cast<std::size_t>(other)]);
     }
     copy(m_table, m_slabs.data(), m_slabs.size() * sizeof(char*));
+    m_ranks_on_gpu = static_cast<int>(std::count_if(
+        cards.begin(), cards.end(), [&](const SlabCard& card) { return card.uuid == mine.uuid; }));
   });
 }
 

@@ -78,21 +78,28 @@ struct NativeAtomic<double> {
 template <class Order, class Scope, class T, class Fetch>
 KOKKOS_FORCEINLINE_FUNCTION T fetch_natively(T* ptr, T value, const Fetch& fetch) {
   using Native = typename NativeAtomic<T>::type;
+  fence_before_atomic<Order, Scope>();
   return static_cast<T>(fetch(reinterpret_cast<Native*>(ptr), static_cast<Native>(value),
-                              typename Order::desul_order{}, typename Scope::desul_scope{}));
+                              order_after_fence<Order, Scope>{}, typename Scope::desul_scope{}));
 }
 
-/// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
+/// compare_exchange() after fence_before_atomic().
 template <class Order, class Scope, class T>
-KOKKOS_FORCEINLINE_FUNCTION T compare_exchange(T* ptr, T compare, T value) {
+KOKKOS_FORCEINLINE_FUNCTION T compare_exchange_after_fence(T* ptr, T compare, T value) {
   KOKKOS_IF_ON_HOST((__atomic_compare_exchange(ptr, &compare, &value, false, builtin_order<Order>(),
                                                builtin_failure_order<Order>());
                      return compare;))
   KOKKOS_IF_ON_DEVICE(
       (using Word = word_of<T>; return Kokkos::bit_cast<T>(desul::atomic_compare_exchange(
           reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(compare),
-          Kokkos::bit_cast<Word>(value), typename Order::desul_order{},
+          Kokkos::bit_cast<Word>(value), order_after_fence<Order, Scope>{},
           typename Scope::desul_scope{}));))
+}
+/// Exchanges *ptr for `value` if it has the bits of `compare`; returns what was there.
+template <class Order, class Scope, class T>
+KOKKOS_FORCEINLINE_FUNCTION T compare_exchange(T* ptr, T compare, T value) {
+  fence_before_atomic<Order, Scope>();
+  return compare_exchange_after_fence<Order, Scope>(ptr, compare, value);
 }
 
 /// First look of a compare-exchange loop; acquires if the loop may end with it. (At system scope on
@@ -112,12 +119,13 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_by_exchange(T* ptr, T value) {
   using Word = word_of<T>;
   // A result equal to what is there need not be written, unless the write is what releases.
   constexpr bool must_write = std::is_same_v<Order, Release> || std::is_same_v<Order, AcqRel>;
+  fence_before_atomic<Order, Scope>();
   T old = load_word<Order>(ptr);
   while (true) {
     const T next = Op::apply(old, value);
     const Word old_bits = Kokkos::bit_cast<Word>(old);
     if (!must_write && Kokkos::bit_cast<Word>(next) == old_bits) return old;
-    const T seen = compare_exchange<Order, Scope>(ptr, old, next);
+    const T seen = compare_exchange_after_fence<Order, Scope>(ptr, old, next);
     if (Kokkos::bit_cast<Word>(seen) == old_bits) return old;
     old = seen;
   }
@@ -137,9 +145,11 @@ struct AddOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_add(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<AddOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
-                                  return desul::atomic_fetch_add(arguments...);
-                                });))
+    KOKKOS_IF_ON_DEVICE((
+        if constexpr (std::is_integral_v<T> || gpu_adds_floating_point) {
+          return fetch_natively<Order, Scope>(
+              ptr, value, [](auto... arguments) { return desul::atomic_fetch_add(arguments...); });
+        } else { return fetch_by_exchange<AddOp, Order, Scope>(ptr, value); }))
   }
 };
 struct SubOp {
@@ -153,9 +163,11 @@ struct SubOp {
         if constexpr (std::is_integral_v<T>) {
           return __atomic_fetch_sub(ptr, value, builtin_order<Order>());
         } else { return fetch_by_exchange<SubOp, Order, Scope>(ptr, value); }))
-    KOKKOS_IF_ON_DEVICE((return fetch_natively<Order, Scope>(ptr, value, [](auto... arguments) {
-                                  return desul::atomic_fetch_sub(arguments...);
-                                });))
+    KOKKOS_IF_ON_DEVICE((
+        if constexpr (std::is_integral_v<T> || gpu_adds_floating_point) {
+          return fetch_natively<Order, Scope>(
+              ptr, value, [](auto... arguments) { return desul::atomic_fetch_sub(arguments...); });
+        } else { return fetch_by_exchange<SubOp, Order, Scope>(ptr, value); }))
   }
 };
 struct AndOp {
@@ -193,9 +205,10 @@ struct ExchangeOp {
   KOKKOS_FORCEINLINE_FUNCTION static T fetch(T* ptr, T value) {
     KOKKOS_IF_ON_HOST(
         (T old; __atomic_exchange(ptr, &value, &old, builtin_order<Order>()); return old;))
-    KOKKOS_IF_ON_DEVICE((using Word = word_of<T>; return Kokkos::bit_cast<T>(desul::atomic_exchange(
-        reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(value), typename Order::desul_order{},
-        typename Scope::desul_scope{}));))
+    KOKKOS_IF_ON_DEVICE((using Word = word_of<T>; fence_before_atomic<Order, Scope>();
+                         return Kokkos::bit_cast<T>(desul::atomic_exchange(
+                             reinterpret_cast<Word*>(ptr), Kokkos::bit_cast<Word>(value),
+                             order_after_fence<Order, Scope>{}, typename Scope::desul_scope{}));))
   }
 };
 template <class T>

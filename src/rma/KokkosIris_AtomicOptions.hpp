@@ -124,6 +124,16 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr void require_thread_options() {
        (IsOrder<Options>::value || IsScope<Options>::value || IsThreadMask<Options>::value)),
       "an atomic by one thread takes an order, a scope and mask(bool)");
 }
+/// False if there is a mask that is. (Without one nothing is asked: the compiler for AMD GPUs would
+/// keep a copy of the default in the block's memory for each thread.)
+template <class... Options>
+KOKKOS_FORCEINLINE_FUNCTION constexpr bool thread_is_selected(const Options&... options) {
+  if constexpr (count_options<IsThreadMask, Options...> == 0) {
+    return true;
+  } else {
+    return option<IsThreadMask>(ThreadMask{true}, options...).value;
+  }
+}
 template <class... Options>
 KOKKOS_FORCEINLINE_FUNCTION constexpr void require_block_options() {
   require_distinct_options<Options...>();

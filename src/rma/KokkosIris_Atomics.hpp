@@ -39,7 +39,7 @@ KOKKOS_FORCEINLINE_FUNCTION T remote_fetch(const DeviceContext& context, T* ptr,
                                            const Options&... options) {
   require_atomic<T>();
   require_thread_options<Options...>();
-  if (!option<IsThreadMask>(ThreadMask{true}, options...).value) return T{};
+  if (!thread_is_selected(options...)) return T{};
   return Op::template fetch<order_of<Options...>, scope_of<Options...>>(
       context.translate(ptr, peer), value);
 }
@@ -72,7 +72,7 @@ KOKKOS_FORCEINLINE_FUNCTION T atomic_cas(const DeviceContext& context, T* ptr,
                                          Options... options) {
   Impl::require_atomic<T>();
   Impl::require_thread_options<Options...>();
-  if (!Impl::option<Impl::IsThreadMask>(Impl::ThreadMask{true}, options...).value) return T{};
+  if (!Impl::thread_is_selected(options...)) return T{};
   return Impl::compare_exchange<Impl::order_of<Options...>, Impl::scope_of<Options...>>(
       context.translate(ptr, peer), compare, value);
 }

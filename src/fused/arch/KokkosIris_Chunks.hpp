@@ -112,25 +112,25 @@ KOKKOS_FORCEINLINE_FUNCTION void store_element(T* p, T value) {
 #endif
 }
 
+/// \name A chunk as elements, and back
+/// On AMD's GPUs not by Kokkos::bit_cast, a copy of bytes: the compiler takes it apart, and then
+/// loads single elements beside the chunk.
+///@{
+#if defined(__HIP_DEVICE_COMPILE__)
+#define KOKKOSIRIS_CHUNKS_BIT_CAST(TO, FROM) __builtin_bit_cast(TO, FROM)
+#else
+#define KOKKOSIRIS_CHUNKS_BIT_CAST(TO, FROM) Kokkos::bit_cast<TO>(FROM)
+#endif
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Elements<T> elements_of(const Chunk& chunk) {
-  return Kokkos::bit_cast<Elements<T>>(chunk);
+  return KOKKOSIRIS_CHUNKS_BIT_CAST(Elements<T>, chunk);
 }
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Chunk chunk_of(const Elements<T>& elements) {
-  return Kokkos::bit_cast<Chunk>(elements);
+  return KOKKOSIRIS_CHUNKS_BIT_CAST(Chunk, elements);
 }
-
-/// Rounds to nearest even; on the device by the instruction where there is one.
-template <class T, class Acc>
-KOKKOS_FORCEINLINE_FUNCTION T rounded_to(Acc value) {
-#if defined(__HIP_DEVICE_COMPILE__)
-  if constexpr (std::is_same_v<T, half_t>) {
-    return half_t::from_bits(__builtin_bit_cast(std::uint16_t, static_cast<_Float16>(value)));
-  }
-#endif
-  return static_cast<T>(value);
-}
+#undef KOKKOSIRIS_CHUNKS_BIT_CAST
+///@}
 
 /// Up to a chunk of elements that lie `stride` apart; what is not `valid` is not read, and zero.
 /// \param wide the elements are adjacent and the first lies at a multiple of 16 bytes

@@ -27,6 +27,11 @@ inline constexpr int row_chunks = row_bytes / chunk_bytes;
 inline constexpr int operand_bytes = stage_rows * row_bytes;
 /// Two stages of two operands.
 inline constexpr std::size_t scratch_bytes = 4 * operand_bytes;
+/// What Kokkos adds to a team's LDS: a number for each thread and two more, for reductions, and
+/// what its kernels of teams declare (Kokkos_HIP_ParallelFor_Team.hpp; scripts/check_isa.py).
+inline constexpr std::size_t kokkos_lds_bytes = sizeof(double) * (team_threads + 2) + 8;
+static_assert(scratch_bytes + chunk_bytes + kokkos_lds_bytes <= 65536,
+              "a compute unit of gfx90a and gfx942 has 64 KiB of LDS, and a team must fit");
 template <class T>
 inline constexpr int stage_k = row_bytes / static_cast<int>(sizeof(T));
 
