@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <core/KokkosIris_GpuRuntime.hpp>
+#include <core/KokkosIris_ToolRecord.hpp>
 #include <cstdint>
 #include <fused/KokkosIris_PackMatrix.hpp>
-#include <core/KokkosIris_ToolRecord.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_Sm90Workspace.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90TensorMap.hpp>
