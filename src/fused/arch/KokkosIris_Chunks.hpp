@@ -132,6 +132,17 @@ KOKKOS_FORCEINLINE_FUNCTION Chunk chunk_of(const Elements<T>& elements) {
 #undef KOKKOSIRIS_CHUNKS_BIT_CAST
 ///@}
 
+/// Rounds to nearest even; on AMD's GPUs by the instruction where there is one.
+template <class T, class Acc>
+KOKKOS_FORCEINLINE_FUNCTION T rounded_to(Acc value) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (std::is_same_v<T, half_t>) {
+    return half_t::from_bits(__builtin_bit_cast(std::uint16_t, static_cast<_Float16>(value)));
+  }
+#endif
+  return static_cast<T>(value);
+}
+
 /// Up to a chunk of elements that lie `stride` apart; what is not `valid` is not read, and zero.
 /// \param wide the elements are adjacent and the first lies at a multiple of 16 bytes
 template <class T>
