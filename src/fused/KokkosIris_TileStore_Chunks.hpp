@@ -56,18 +56,18 @@ KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, batches), [&](std::int64_t batch) {
     const std::int64_t first =
         Batch > 1 ? batch / threads * (Batch * threads) + batch % threads : batch;
-    decltype(load(first, first)) values[Batch];
+    decltype(load(first, first)) values[Batch] = {};
     std::int64_t line[Batch];
     KOKKOSIRIS_UNROLL
     for (int r = 0; r < Batch; ++r) {
       const std::int64_t number = first + r * threads;
       line[r] = line_of(number);
-      if (number < count) values[r] = load(line[r], (number - line[r] * runs) * step);
+      if (Batch == 1 || number < count) values[r] = load(line[r], (number - line[r] * runs) * step);
     }
     KOKKOSIRIS_UNROLL
     for (int r = 0; r < Batch; ++r) {
       const std::int64_t number = first + r * threads;
-      if (number < count) store(line[r], (number - line[r] * runs) * step, values[r]);
+      if (Batch == 1 || number < count) store(line[r], (number - line[r] * runs) * step, values[r]);
     }
   });
 }
