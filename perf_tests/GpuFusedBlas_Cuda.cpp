@@ -48,12 +48,12 @@ struct Functions {
 #undef KOKKOSIRIS_BENCH_FIND
 };
 
-/// A row-major matrix is the transpose of a column-major one of exchanged extents.
 constexpr cudaDataType type_of(Element element) {
   constexpr cudaDataType types[] = {CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F};
   return types[static_cast<int>(element)];
 }
 
+/// A row-major matrix is the transpose of a column-major one of exchanged extents.
 class Layout {
  public:
   Layout(const Functions& lt, Element element, std::int64_t rows, std::int64_t columns,

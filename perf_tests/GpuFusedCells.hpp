@@ -28,11 +28,16 @@ inline constexpr Element element_of = std::is_same_v<T, double>               ? 
                                       : std::is_same_v<T, KokkosIris::half_t> ? Element::half
                                                                               : Element::bfloat16;
 
-/// A number in [-1, 1) made of the bits of a number.
-KOKKOS_FORCEINLINE_FUNCTION float number_of_bits(std::uint64_t bits) {
+/// A number in [-1, 1) made of the bits of a number; all of a double's are random.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T number_of_bits(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
-  return float(int(bits >> 40) - (1 << 23)) * 0x1p-23f;
+  if constexpr (std::is_same_v<T, double>) {
+    return double(std::int64_t(bits >> 11) - (std::int64_t(1) << 52)) * 0x1p-52;
+  } else {
+    return T(float(int(bits >> 40) - (1 << 23)) * 0x1p-23f);
+  }
 }
 
 template <class T>
@@ -40,7 +45,7 @@ struct FillRandom {
   T* m_data;
   std::uint64_t m_seed;
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    m_data[i] = T(number_of_bits((i + m_seed) * 0x9e3779b97f4a7c15ull));
+    m_data[i] = number_of_bits<T>((i + m_seed) * 0x9e3779b97f4a7c15ull);
   }
 };
 

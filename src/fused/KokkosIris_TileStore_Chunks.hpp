@@ -20,6 +20,11 @@
 /// own wave's only, and a team's barrier does not wait for stores; hence every wave waits before
 /// the barrier that precedes a flag: barrier_before_release().
 ///
+/// On NVIDIA GPUs the team's barrier before the flag makes the stores of all threads happen before
+/// it, and the release, at system scope, is cumulative; the acquire by one thread drops the L1
+/// cache of its multiprocessor, and the barrier behind it orders the team's loads (PTX ISA, "Memory
+/// consistency model").
+///
 /// Source: LLVM, "User Guide for AMDGPU Backend", the memory models of gfx90a and gfx942, which say
 /// what each of these instructions does to the caches.
 

@@ -18,6 +18,11 @@
 #include <cstring>
 #include <type_traits>
 
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
 /// Loops over registers must be unrolled: registers cannot be indexed at run time.
 #if defined(__clang__) || defined(__CUDA_ARCH__)
 #define KOKKOSIRIS_UNROLL _Pragma("unroll")
@@ -132,12 +137,18 @@ KOKKOS_FORCEINLINE_FUNCTION Chunk chunk_of(const Elements<T>& elements) {
 #undef KOKKOSIRIS_CHUNKS_BIT_CAST
 ///@}
 
-/// Rounds to nearest even; on AMD's GPUs by the instruction where there is one.
+/// Rounds to nearest even; on GPUs by the instruction where there is one.
 template <class T, class Acc>
 KOKKOS_FORCEINLINE_FUNCTION T rounded_to(Acc value) {
 #if defined(__HIP_DEVICE_COMPILE__)
   if constexpr (std::is_same_v<T, half_t>) {
     return half_t::from_bits(__builtin_bit_cast(std::uint16_t, static_cast<_Float16>(value)));
+  }
+#elif defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, half_t>) {
+    return half_t::from_bits(__half_as_ushort(__float2half_rn(value)));
+  } else if constexpr (std::is_same_v<T, bhalf_t>) {
+    return bhalf_t::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(value)));
   }
 #endif
   return static_cast<T>(value);

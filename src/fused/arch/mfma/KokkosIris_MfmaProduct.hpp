@@ -60,6 +60,7 @@ class TileProduct {
         is_regular(a, a_access) && is_regular(b, b_access) ? a.cols - a.cols % stage_k<T> : 0;
     multiply_stages<true>(team, stages, 0, whole, sums);
     multiply_stages<false>(team, stages, whole, a.cols, sums);
+    if (a.cols == 0) team.team_barrier();
     store(team, {uniform(out.data), uniform(out.ld), a.rows, b.rows}, sums);
   }
 

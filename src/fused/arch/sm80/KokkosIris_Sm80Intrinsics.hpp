@@ -58,8 +58,8 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint32_t shared_address([[maybe_unused]] const 
 }
 
 /// Starts a copy of `valid` bytes, 0 to 16, from global to shared memory; the rest of the 16 bytes
-/// there becomes zero. Both addresses are multiples of 16, and the source is in an allocation even
-/// if nothing is valid.
+/// there becomes zero. Both addresses are multiples of 16; the source is not used if nothing is
+/// valid.
 KOKKOS_FORCEINLINE_FUNCTION void copy_chunk([[maybe_unused]] std::uint32_t to,
                                             [[maybe_unused]] const void* from,
                                             [[maybe_unused]] int valid) {
@@ -152,5 +152,8 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply([[maybe_unused]] double (&c)[4],
 
 }  // namespace Sm80
 }  // namespace KokkosIris::Impl
+
+#undef KOKKOSIRIS_SM80_ASM
+#undef KOKKOSIRIS_SM80_PURE_ASM
 
 #endif

@@ -10,18 +10,20 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/KokkosIris_GpuSpace.hpp>
-#include <core/KokkosIris_ToolRecord.hpp>
 #include <fused/arch/sm80/KokkosIris_Sm80Team.hpp>
 #include <string>
 
-#if defined(__CUDACC__)
-#include <core/KokkosIris_GpuRuntime.hpp>
-#endif
-
 namespace KokkosIris::Impl::Sm80 {
 
-/// Enqueues a kernel of `league` teams of team_threads threads.
+/// Enqueues `function`, a kernel of `league` blocks of team_threads threads, on the device of the
+/// instance.
+/// \param arguments pointers to the kernel's arguments
 /// \param rank for errors
+/// \throws Error (system)
+void launch_function(const GpuExecutionSpace& exec, int league, const std::string& label,
+                     const void* function, void** arguments, int rank);
+
+/// Enqueues a kernel of `league` teams of team_threads threads.
 template <class Kernel>
 void launch(const GpuExecutionSpace& exec, int league, const std::string& label,
             const Kernel& kernel, int rank);
@@ -30,6 +32,7 @@ void launch(const GpuExecutionSpace& exec, int league, const std::string& label,
 
 template <class Kernel>
 __global__ __launch_bounds__(team_threads, 1) void run_team(const __grid_constant__ Kernel kernel) {
+  // The constructor is for Kokkos' own launches; it is the same in Kokkos 4.7, 5.0 and 5.2.
   using Team = Kokkos::TeamPolicy<Kokkos::Cuda>::member_type;
   kernel(Team(team_memory() - reserved_bytes, reserved_bytes, 0, nullptr, 0,
               static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)));
@@ -38,14 +41,9 @@ __global__ __launch_bounds__(team_threads, 1) void run_team(const __grid_constan
 template <class Kernel>
 void launch(const GpuExecutionSpace& exec, int league, const std::string& label,
             const Kernel& kernel, int rank) {
-  const Gpu gpu(gpu_device(exec), rank);
-  const ToolRecord record(exec, label);
-  gpu.check_call("FuncSetAttribute", [&] {
-    return cudaFuncSetAttribute(run_team<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                shared_bytes);
-  });
-  run_team<<<league, dim3(1, team_threads), shared_bytes, gpu_stream(exec)>>>(kernel);
-  gpu.check_call("LaunchKernel", [&] { return cudaGetLastError(); });
+  void* arguments[] = {const_cast<Kernel*>(&kernel)};
+  launch_function(exec, league, label, reinterpret_cast<const void*>(&run_team<Kernel>), arguments,
+                  rank);
 }
 
 #endif

@@ -26,8 +26,8 @@ class TileProduct {
   /// by all threads of a team, whose memory it uses. Ends with a barrier of the team after the last
   /// use of that memory; the tile is not yet visible to other threads.
   ///
-  /// A function of its own, that is not made part of the kernels: they have no say in its registers
-  /// (in float, whose banks collide where too many are taken), and all share its code.
+  /// A function of its own, that is not made part of the kernels: all share its code, and what they
+  /// keep in registers meanwhile takes few of those that it needs.
   KOKKOS_FUNCTION static KOKKOSIRIS_SM80_NO_INLINE void compute(MatrixRef<const T> a,
                                                                 MatrixRef<const T> b,
                                                                 AccTile<Acc> out) {
@@ -104,7 +104,7 @@ class TileProduct {
                                                    WarpTile<T>& sums) {
     constexpr int steps = Warp::steps;
     const int count = copies.left;
-    if (count == 0) return;
+    if (count == 0) return team_barrier();
     KOKKOSIRIS_SM80_NO_UNROLL
     for (int s = 0; s < stages - 1; ++s) {
       KOKKOSIRIS_UNROLL

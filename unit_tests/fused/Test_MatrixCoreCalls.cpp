@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The fused operations with the engine for AMD's matrix cores: on those GPUs, and on the host with
-// the instructions emulated, where schedule, exchange, epilogues and lane mapping are the same
-// text.
+// The fused operations with the engines for matrix and tensor cores: that of AMD GPUs there, and on
+// the host with the instructions emulated, where schedule, exchange, epilogues and lane mapping are
+// the same text; that of NVIDIA GPUs in general on these.
 //
 // ranks: 1 2 3 4
 
 #include <FusedBench.hpp>
+#include <algorithm>
 #include <fused/KokkosIris_TileEngine_Mfma.hpp>
+#include <fused/KokkosIris_TileEngine_Sm80.hpp>
 
 namespace {
 
@@ -20,8 +22,13 @@ struct Extents {
 
 constexpr std::size_t arena_bytes = std::size_t(2) << 20;
 
-/// True where the engine is refused: on GPUs of another make.
-bool refused(const FusedBench& bench) { return bench.on_gpu() && !KokkosIris::Impl::have_mfma_gpu; }
+TileEngine engine_of(const FusedBench& bench) {
+  return bench.on_gpu() && !KokkosIris::Impl::have_mfma_gpu ? TileEngine::sm80 : TileEngine::mfma;
+}
+/// True where there is none.
+bool refused(const FusedBench& bench) {
+  return engine_of(bench) == TileEngine::sm80 && !KokkosIris::Impl::have_sm80_gpu;
+}
 
 Layout layout(int number) { return static_cast<Layout>(number % layout_count); }
 
@@ -34,7 +41,7 @@ void run(FusedBench& bench, const Extents& e, FusedOperation operation, int numb
   problem.seed = static_cast<std::uint64_t>(number);
   Way way;
   way.config = sizes;
-  way.config.engine = TileEngine::mfma;
+  way.config.engine = engine_of(bench);
   way.a = layout(number + bench.rank());
   way.b = layout(number / 2 + 3 * bench.rank());
   way.c = layout(number / 3 + bench.rank());
@@ -42,14 +49,14 @@ void run(FusedBench& bench, const Extents& e, FusedOperation operation, int numb
   way.async_op = number % 5 == 0;
   if (number % 3 == 0 && bench.has(problem.element, Space::parallel)) way.space = Space::parallel;
   const auto workspace = bench.run(problem, way, ", case " + std::to_string(number));
-  EXPECT_EQ(workspace.engine(), "mfma");
+  EXPECT_EQ(workspace.engine(), KokkosIris::Impl::to_string(engine_of(bench)));
   if (operation == FusedOperation::matmul_all_reduce) bench.agreed_hash();
 }
 
 /// Every operation and type; extents around the tiles.
-FUSED_TEST(MfmaCalls, Shapes) {
+FUSED_TEST(MatrixCoreCalls, Shapes) {
   FusedBench bench(backend, arena_bytes);
-  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
   int number = 0;
   for (const Extents& extents :
        {Extents{37, 29, 41}, Extents{1, 1, 1}, Extents{130, 17, 33}, Extents{17, 131, 5},
@@ -62,9 +69,9 @@ FUSED_TEST(MfmaCalls, Shapes) {
 }
 
 /// Tiles narrower than the engine's, and so many that staging is used again and again.
-FUSED_TEST(MfmaCalls, SmallTiles) {
+FUSED_TEST(MatrixCoreCalls, SmallTiles) {
   FusedBench bench(backend, arena_bytes);
-  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
   int number = 0;
   for (const FusedOperation operation : all_operations) {
     for (const int width : {16, 48}) {
@@ -80,16 +87,16 @@ FUSED_TEST(MfmaCalls, SmallTiles) {
 
 /// Operands as the engine likes them: chunks of 16 bytes from the begin to the end, to and from all
 /// ranks; both layouts of each operand.
-FUSED_TEST(MfmaCalls, AlignedOperands) {
+FUSED_TEST(MatrixCoreCalls, AlignedOperands) {
   FusedBench bench(backend, arena_bytes);
-  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
   int number = 0;
   for (const FusedOperation operation : all_operations) {
     for (int layouts = 0; layouts < 8; ++layouts, ++number) {
       Problem problem{all_elements[number % 4], operation, 128, 128, 64, BiasAxis::cols};
       problem.seed = static_cast<std::uint64_t>(number);
       Way way;
-      way.config.engine = TileEngine::mfma;
+      way.config.engine = engine_of(bench);
       way.aligned = true;
       way.a = layout(layouts % 2);
       way.b = layout(layouts / 2 % 2);
@@ -99,14 +106,55 @@ FUSED_TEST(MfmaCalls, AlignedOperands) {
   }
 }
 
+/// Many stretches of K, with and without a tail, of operands in both layouts, with and without
+/// chunks of 16 bytes. On the host the emulation would take long.
+FUSED_TEST(MatrixCoreCalls, LongProducts) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
+  const std::int64_t m = bench.on_gpu() ? 129 : 33, n = bench.on_gpu() ? 144 : 48;
+  int number = 0;
+  for (const std::int64_t k : {16, 24, 64, 72, 128, 200, 320, 456}) {
+    for (const Element element : all_elements) {
+      for (int layouts = 0; layouts < 4; ++layouts, ++number) {
+        if (!bench.on_gpu() && number % 7 != 0) continue;
+        Problem problem{element, all_operations[number / 4 % 4], m, n, k, BiasAxis::none};
+        problem.seed = static_cast<std::uint64_t>(number);
+        Way way;
+        way.config.engine = engine_of(bench);
+        way.aligned = number / 16 % 3 != 2;
+        way.a = layout(layouts % 2);
+        way.b = layout(layouts / 2);
+        way.c = layout(number / 8 % 2);
+        bench.run(problem, way,
+                  ", K " + std::to_string(k) + ", layouts " + std::to_string(layouts));
+      }
+    }
+  }
+}
+
+/// A bias of nothing, by one team that goes from tile to tile without a product in between.
+FUSED_TEST(MatrixCoreCalls, BiasOfEmptyProducts) {
+  FusedBench bench(backend, arena_bytes);
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
+  for (const FusedOperation operation : all_operations) {
+    for (const Element element : all_elements) {
+      Problem problem{element, operation, 100, 300, 0, BiasAxis::cols};
+      Way way;
+      way.config = {.engine = engine_of(bench), .panel_rows = 32, .block_columns = 48, .teams = 1};
+      way.c = Layout::left;
+      bench.run(problem, way, ", no products");
+    }
+  }
+}
+
 /// One workspace for calls with other data, layouts and alignments, sometimes with a late rank; the
 /// same bits for the same data.
-FUSED_TEST(MfmaCalls, ReusedWorkspace) {
+FUSED_TEST(MatrixCoreCalls, ReusedWorkspace) {
   FusedBench bench(backend, arena_bytes);
-  if (refused(bench)) GTEST_SKIP() << "of an engine for AMD GPUs";
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
   for (const FusedOperation operation : all_operations) {
     Way way;
-    way.config = {.engine = TileEngine::mfma, .panel_rows = 32, .block_columns = 16};
+    way.config = {.engine = engine_of(bench), .panel_rows = 32, .block_columns = 16};
     std::uint64_t first = 0;
     for (int number = 0; number < 8; ++number) {
       Problem problem{Element::f16, operation, 70, 40, 24, BiasAxis::rows};
@@ -133,7 +181,7 @@ FUSED_TEST(MfmaCalls, ReusedWorkspace) {
 }
 
 /// Where an engine is chosen, and where it is not to be had.
-TEST(MfmaEngine, Choice) {
+TEST(MatrixCoreEngines, Choice) {
   using KokkosIris::Impl::choose_engine;
   using KokkosIris::Impl::EngineChoice;
   const auto choose = [](TileEngine requested, const EngineChoice& choice, std::string& fault) {
