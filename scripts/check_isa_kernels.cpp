@@ -14,6 +14,7 @@ namespace KokkosIris::Impl {
 struct IsaTeam {
   static constexpr int threads = 256;
   KOKKOS_FUNCTION static int team_rank() { return static_cast<int>(threadIdx.x); }
+  KOKKOS_FUNCTION static int team_size() { return threads; }
   KOKKOS_FUNCTION static void team_barrier() { KOKKOS_IF_ON_DEVICE((__syncthreads();)) }
 };
 struct IsaRange {

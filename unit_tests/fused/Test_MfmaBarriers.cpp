@@ -22,6 +22,7 @@ struct WritingTeam {
 
   KOKKOS_FUNCTION void team_barrier() const { KOKKOS_IF_ON_HOST((events->push_back("barrier");)) }
   KOKKOS_FUNCTION int team_rank() const { return 0; }
+  KOKKOS_FUNCTION int team_size() const { return 1; }
 };
 struct WrittenRange {
   WritingTeam team;

@@ -26,6 +26,8 @@ namespace {
 using namespace KokkosIris::Impl::Mfma;
 using KokkosIris::bhalf_t;
 using KokkosIris::half_t;
+using KokkosIris::Impl::HalfChunk;
+using KokkosIris::Impl::Vector;
 
 /// Where an element is, as AMD's documents say it: the lane that holds it, and which of the lane's
 /// elements (of A, B) or registers (of C) it is. The other way round than in Layout.
