@@ -250,6 +250,7 @@ Runtime::DeviceWaitLook Runtime::look_at_device_waits(DeviceWaitLook last) noexc
   heed_device_report();
   const std::uint64_t waiting = control(m_rank).report.waiting.load(std::memory_order_acquire);
   if (waiting == last.waiting) return last;
+  if (waiting == 0) return {};
   const WaitSite site = unpack_wait_site(waiting);
   bool orderly = false;
   int who = -1;

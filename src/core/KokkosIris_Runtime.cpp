@@ -299,6 +299,7 @@ void Runtime::recover(std::string_view operation) {
   if (!m_recovering) {
     for (const auto& action : m_before_recovery_actions) action();
     control(m_rank).report.too_late.store(0);  // of waits that ended with this error
+    control(m_rank).report.waiting.store(0);
     m_recovering = true;
     ++m_recoveries;
     mine.generation = m_generation;

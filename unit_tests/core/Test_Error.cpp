@@ -55,7 +55,7 @@ TEST(Error, EveryPhaseHasItsOwnName) {
     EXPECT_TRUE(names.insert(name).second) << name;
     ASSERT_LT(phases, 1000);
   }
-  EXPECT_EQ(phases, static_cast<int>(WaitPhase::peer_operand) + 1);
+  EXPECT_EQ(phases, static_cast<int>(WaitPhase::outdated_workspace) + 1);
 }
 
 TEST(Error, ReportWritesOneLine) {

@@ -26,6 +26,10 @@ namespace {
 using namespace KokkosIris::Impl::Mfma;
 using KokkosIris::bhalf_t;
 using KokkosIris::half_t;
+using KokkosIris::Impl::Chunk;
+using KokkosIris::Impl::chunk_bytes;
+using KokkosIris::Impl::chunk_elements;
+using KokkosIris::Impl::Elements;
 using KokkosIris::Impl::HalfChunk;
 using KokkosIris::Impl::Vector;
 

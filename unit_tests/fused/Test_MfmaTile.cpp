@@ -350,7 +350,7 @@ TYPED_TEST(MfmaTile, BarriersSeparateWritingAndReading) {
   EXPECT_EQ(changes(128, 5 * stage), (Changes{"0", "1", "0", "1", "0", ""}));
   EXPECT_EQ(changes(128, 3 * stage + 1), (Changes{"0", "1", "0", "", "0", ""}));
   EXPECT_EQ(changes(1, 1), (Changes{"0", ""}));
-  EXPECT_EQ(changes(1, 0), Changes{});
+  EXPECT_EQ(changes(1, 0), (Changes{""}));
 }
 
 /// Columns of a chunk that begins in the middle of B.
