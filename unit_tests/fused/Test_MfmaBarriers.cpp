@@ -79,6 +79,13 @@ using KokkosIris::Impl::MfmaTileEngine;
 using KokkosIris::Impl::PanelShards;
 using Events = std::vector<std::string>;
 
+/// Not a lambda: sum() is a function of devices, too.
+template <class Value>
+struct OneOf {
+  Value first, second;
+  KOKKOS_FUNCTION Value operator()(int i) const { return i == 0 ? first : second; }
+};
+
 template <class T>
 class MfmaBarriers : public testing::Test {
  public:
@@ -116,12 +123,10 @@ TYPED_TEST(MfmaBarriers, BiasIsAddedAfterOne) {
 }
 
 TYPED_TEST(MfmaBarriers, TilesAreSummedAfterOne) {
-  typename TestFixture::Engine::TileStore().sum(
-      this->team, 2, [&](int p) { return this->tile(p == 0 ? this->one : this->two); }, 1,
-      [&](int) {
-        return MatrixRef<TypeParam>{this->elements.data(), 3, 4, 4, 1};
-      },
-      0);
+  const MatrixRef<TypeParam> out{this->elements.data(), 3, 4, 4, 1};
+  const OneOf<decltype(this->tile(this->one))> parts{this->tile(this->one), this->tile(this->two)};
+  const OneOf<MatrixRef<TypeParam>> targets{out, out};
+  typename TestFixture::Engine::TileStore().sum(this->team, 2, parts, 1, targets, 0);
   EXPECT_EQ(this->events, (Events{"barrier", "loop"}));
   EXPECT_EQ(double(this->elements[11]), 2.0);
 }
