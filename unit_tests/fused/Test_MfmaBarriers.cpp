@@ -46,6 +46,7 @@ KOKKOS_FUNCTION void parallel_for(const MfmaBarrierTest::WrittenRange& range, co
 
 #include <gtest/gtest.h>
 
+#include <OneOf.hpp>
 #include <fused/KokkosIris_PanelShards.hpp>
 #include <fused/KokkosIris_TileEngine_Mfma.hpp>
 
@@ -78,13 +79,6 @@ using KokkosIris::Impl::ItemSchedule;
 using KokkosIris::Impl::MfmaTileEngine;
 using KokkosIris::Impl::PanelShards;
 using Events = std::vector<std::string>;
-
-/// Not a lambda: sum() is a function of devices, too.
-template <class Value>
-struct OneOf {
-  Value first, second;
-  KOKKOS_FUNCTION Value operator()(int i) const { return i == 0 ? first : second; }
-};
 
 template <class T>
 class MfmaBarriers : public testing::Test {
@@ -124,8 +118,9 @@ TYPED_TEST(MfmaBarriers, BiasIsAddedAfterOne) {
 
 TYPED_TEST(MfmaBarriers, TilesAreSummedAfterOne) {
   const MatrixRef<TypeParam> out{this->elements.data(), 3, 4, 4, 1};
-  const OneOf<decltype(this->tile(this->one))> parts{this->tile(this->one), this->tile(this->two)};
-  const OneOf<MatrixRef<TypeParam>> targets{out, out};
+  const ::Test::OneOf<decltype(this->tile(this->one))> parts{this->tile(this->one),
+                                                             this->tile(this->two)};
+  const ::Test::OneOf<MatrixRef<TypeParam>> targets{out, out};
   typename TestFixture::Engine::TileStore().sum(this->team, 2, parts, 1, targets, 0);
   EXPECT_EQ(this->events, (Events{"barrier", "loop"}));
   EXPECT_EQ(double(this->elements[11]), 2.0);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <OneOf.hpp>
 #include <fused/KokkosIris_TileEngine_Mfma.hpp>
 #include <stdexcept>
 #include <vector>
@@ -97,18 +98,6 @@ class FarMatrix {
   MatrixRef<T> m_ref;
 };
 
-/// Not lambdas: sum() is a function of devices, too.
-template <class Tile>
-struct OnePart {
-  Tile tile;
-  KOKKOS_FUNCTION Tile operator()(int) const { return tile; }
-};
-template <class Matrix>
-struct TwoTargets {
-  Matrix first, last;
-  KOKKOS_FUNCTION Matrix operator()(int t) const { return t == 0 ? first : last; }
-};
-
 template <class T>
 class MfmaStrides : public testing::Test {
  public:
@@ -182,11 +171,12 @@ TYPED_TEST(MfmaStrides, ResultsAndShardsBeyond31Bits) {
   constexpr int64_t rows = 3, cols = 21;
   std::vector<Acc> sums;
   for (int64_t at = 0; at < rows * cols; ++at) sums.push_back(Acc(at % 11));
-  const OnePart<AccTile<Acc>> part{{sums.data(), cols, rows, cols}};
+  const AccTile<Acc> tile{sums.data(), cols, rows, cols};
+  const ::Test::OneOf<AccTile<Acc>> part{tile, tile};
   FarMatrix<T> by_rows(rows, cols, TestFixture::very_far, 1);
   FarMatrix<T> by_columns(rows, cols, 1, TestFixture::very_far);
   for (const MatrixRef<T>& last : {by_rows.ref(), by_columns.ref()}) {
-    const TwoTargets<MatrixRef<T>> target{by_columns.ref(), last};
+    const ::Test::OneOf<MatrixRef<T>> target{by_columns.ref(), last};
     with_team([&](const Team& team) {
       typename TestFixture::Engine::TileStore().sum(team, 2, part, 2, target, 0);
     });
