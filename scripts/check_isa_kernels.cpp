@@ -71,8 +71,8 @@ __global__ void __launch_bounds__(IsaTeam::threads)
 /// The copy of a shard, a chunk a row.
 template <class T>
 __global__ void __launch_bounds__(IsaTeam::threads) WideCopy(const T* from, T* to) {
-  copy_rows<Mfma::batch, T>(IsaTeam(), wide_rows(from, chunk_elements<T>), aligned(to),
-                            Mfma::stage_rows);
+  ChunkTileStore<T, Mfma::batch>::copy_rows(IsaTeam(), wide_rows(from, chunk_elements<T>),
+                                            aligned(to), Mfma::stage_rows);
 }
 
 /// A stage of an operand, from global memory to LDS.

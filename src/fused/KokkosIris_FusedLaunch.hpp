@@ -97,15 +97,15 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
       using Engine = MfmaTileEngine<T>;
       // The emulation is not to be compiled for a GPU.
       using Here = std::conditional_t<Host, HostOnlyEngine<Engine>, Engine>;
-      return launch(Here{Engine{{b, schedule, gathers}}});
+      return launch(Here{Engine{{{b, schedule, gathers}}}});
     }
   }
   if constexpr (sm80_takes_v<ExecutionSpace>) {
     if (workspace.signature.engine == TileEngine::sm80) {
-      return launch(Sm80TileEngine<T>{{b, schedule, gathers}});
+      return launch(Sm80TileEngine<T>{{{b, schedule, gathers}}});
     }
   }
-  launch(PortableTileEngine<T>{b, schedule, gathers});
+  launch(PortableTileEngine<T>{{b, schedule, gathers}});
 }
 
 template <class Engine>

@@ -8,6 +8,7 @@
 #define KOKKOSIRIS_PANEL_SHARDS_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_DeviceContext.hpp>
 #include <cstdint>
 #include <fused/KokkosIris_Matrix.hpp>
 
@@ -36,7 +37,7 @@ template <class Team, class Shards, class Wait, class Copy>
 KOKKOS_FUNCTION bool load_shards(const Team& team, const Shards& shards, const Wait& wait,
                                  const Copy& copy) {
   for (int step = 0; step < shards.count; ++step) {
-    const int s = (shards.first + step) % shards.count;
+    const int s = rank_after(shards.first, step, shards.count);
     if (!wait(s)) return false;
     copy(shards.shard(s), s * shards.shard_k);
   }

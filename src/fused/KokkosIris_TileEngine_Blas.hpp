@@ -15,6 +15,7 @@
 
 #ifdef KOKKOSIRIS_ENABLE_BLAS
 
+#include <core/KokkosIris_DeviceContext.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <fused/KokkosIris_ItemSchedule.hpp>
@@ -67,7 +68,7 @@ struct BlasTileEngine {
   bool load(const Team&, char* buffer, const Shards& a, const Wait& wait, Panel& panel) const {
     Acc* const copy = reinterpret_cast<Acc*>(buffer);
     for (int step = 0; step < a.count; ++step) {
-      const int s = (a.first + step) % a.count;
+      const int s = rank_after(a.first, step, a.count);
       if (!wait(s)) return false;
       convert(a.shard(s), copy + s * a.shard_k, a.total_k());
     }

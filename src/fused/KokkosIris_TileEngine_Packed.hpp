@@ -21,6 +21,7 @@
 #ifndef KOKKOSIRIS_TILE_ENGINE_PACKED_HPP
 #define KOKKOSIRIS_TILE_ENGINE_PACKED_HPP
 
+#include <core/KokkosIris_DeviceContext.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <fused/KokkosIris_ItemSchedule.hpp>
@@ -84,7 +85,7 @@ struct PackedTileEngine {
   template <class Team, class Shards, class Wait>
   bool load(const Team&, char* buffer, const Shards& a, const Wait& wait, Panel& panel) const {
     for (int step = 0; step < a.count; ++step) {
-      const int s = (a.first + step) % a.count;
+      const int s = rank_after(a.first, step, a.count);
       if (!wait(s)) return false;
       const MatrixRef<const T> shard = a.shard(s);
       gemm->pack_a(buffer, shard.data, shard.row_stride, shard.col_stride, shard.rows,

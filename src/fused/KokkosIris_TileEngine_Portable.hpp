@@ -13,19 +13,17 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <fused/KokkosIris_ItemSchedule.hpp>
-#include <fused/KokkosIris_PanelShards.hpp>
+#include <fused/KokkosIris_Matrix.hpp>
 #include <fused/KokkosIris_TileStore.hpp>
+#include <fused/KokkosIris_UnpackedEngine.hpp>
 
 namespace KokkosIris::Impl {
 
 template <class T>
-struct PortableTileEngine {
-  using Acc = acc_type_t<T>;
-  using TileStore = PortableTileStore<T>;
-
-  /// The panel where it lies, or the copy of its shards.
-  using Panel = MatrixRef<const T>;
+struct PortableTileEngine : UnpackedEngine<T, PortableTileStore<T>> {
+  using Base = UnpackedEngine<T, PortableTileStore<T>>;
+  using typename Base::Acc;
+  using typename Base::Panel;
 
   /// Sub-tile of a tile that is accumulated in scratch, and the stretch of K loaded at once: three
   /// tiles of double fit in the 48 KiB that Kokkos gives a team on any device.
@@ -33,55 +31,16 @@ struct PortableTileEngine {
   static constexpr int tile_cols = 32;
   static constexpr int tile_k = 64;
 
-  MatrixRef<const T> b;
-  ItemSchedule schedule;
-  bool gathers = false;  ///< A comes in several shards, which are copied to the buffer
-
-  static std::size_t panel_bytes(const ItemSchedule& schedule, std::int64_t k, bool gathers) {
-    return gathers ? static_cast<std::size_t>(schedule.panel_rows * k) * sizeof(T) : 0;
-  }
   static std::size_t scratch_bytes() {
     // A little more than the tiles: each starts at a multiple of its alignment.
     return (tile_rows * tile_k + tile_k * tile_cols + tile_rows * tile_cols) * sizeof(Acc) + 64;
   }
 
-  KOKKOS_FUNCTION TileStore tile_store() const { return {}; }
-
-  template <class Team>
-  KOKKOS_FUNCTION void prepare(const Team&) const {}
-
-  template <class Team, class Shards, class Wait>
-  KOKKOS_FUNCTION bool load(const Team& team, char* buffer, const Shards& a, const Wait& wait,
-                            Panel& panel) const {
-    if (!gathers) {
-      panel = a.shard(0);
-      return wait(0);
-    }
-    T* const rows = reinterpret_cast<T*>(buffer);
-    const std::int64_t k = a.total_k();
-    const auto copy = [&](const MatrixRef<const T>& shard, std::int64_t column) {
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, shard.rows * shard.cols),
-                           [&](std::int64_t index) {
-                             const std::int64_t i = index / shard.cols;
-                             const std::int64_t j = index % shard.cols;
-                             rows[i * k + column + j] = *shard.at(i, j);
-                           });
-    };
-    if (!load_shards(team, a, wait, copy)) return false;
-    panel = loaded(buffer, a.shard(a.first), k);
-    return true;
-  }
-  KOKKOS_FUNCTION Panel loaded(const char* buffer, const MatrixRef<const T>& rows,
-                               std::int64_t k) const {
-    if (!gathers) return rows;
-    return {reinterpret_cast<const T*>(buffer), rows.rows, k, k, 1};
-  }
-
   template <class Team>
   KOKKOS_FUNCTION void compute(const Team& team, const Panel& panel, int owner, std::int64_t column,
                                const AccTile<Acc>& tile) const {
-    const MatrixRef<const T> columns =
-        b.block(0, schedule.chunk_begin(owner) + column, b.rows, tile.cols);
+    const std::int64_t first = this->schedule.chunk_begin(owner) + column;
+    const MatrixRef<const T> columns = this->b.block(0, first, this->b.rows, tile.cols);
     for (std::int64_t i = 0; i < tile.rows; i += tile_rows) {
       for (std::int64_t j = 0; j < tile.cols; j += tile_cols) {
         const int m = static_cast<int>(min64(tile_rows, tile.rows - i));

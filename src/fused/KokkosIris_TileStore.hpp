@@ -29,6 +29,17 @@ template <class T>
 struct PortableTileStore {
   using Acc = acc_type_t<T>;
 
+  /// Elements from row to row of a copied panel with `k` columns.
+  KOKKOS_FUNCTION static std::int64_t panel_stride(std::int64_t k) { return k; }
+  /// Copies a matrix to rows that are adjacent and `ld` apart, for other threads to read behind a
+  /// team barrier.
+  template <class Team>
+  KOKKOS_FUNCTION static void copy_rows(const Team& team, const MatrixRef<const T>& from, T* to,
+                                        std::int64_t ld) {
+    for_each_element(team, from.rows, from.cols,
+                     [&](std::int64_t i, std::int64_t j) { to[i * ld + j] = *from.at(i, j); });
+  }
+
   /// tile(i, j) += the bias of row `row` + i or column `col` + j.
   template <class Team>
   KOKKOS_FUNCTION void add_bias(const Team& team, const AccTile<Acc>& tile, const Bias<T>& bias,

@@ -83,37 +83,41 @@ KOKKOS_FORCEINLINE_FUNCTION int valid_from(std::int64_t begin, std::int64_t coun
   return static_cast<int>(min64(count - begin, chunk_elements<T>));
 }
 
-/// Copies a matrix to rows that are adjacent and `ld` apart.
-template <int Batch, class T, class Team>
-KOKKOS_FUNCTION void copy_rows(const Team& team, const MatrixRef<const T>& from, T* to,
-                               std::int64_t ld) {
-  if (from.col_stride != 1 && from.row_stride < from.col_stride) {
-    // Reads adjacent rows together, whose copies lie apart.
-    for_each_run<Batch>(
-        team, from.cols, from.rows, 1,
-        [&](std::int64_t j, std::int64_t i) { return load_element(from.at(i, j)); },
-        [&](std::int64_t j, std::int64_t i, T value) { store_element(to + i * ld + j, value); });
-    return;
-  }
-  for_each_run<Batch>(
-      team, from.rows, from.cols, chunk_elements<T>,
-      [&](std::int64_t i, std::int64_t j) {
-        const T* const source = from.at(i, j);
-        return load_elements(source, from.col_stride, valid_from<T>(j, from.cols),
-                             from.col_stride == 1 && is_aligned(source));
-      },
-      [&](std::int64_t i, std::int64_t j, const Chunk& chunk) {
-        T* const target = to + i * ld + j;
-        store_elements(target, 1, valid_from<T>(j, from.cols), is_aligned(target),
-                       elements_of<T>(chunk));
-      });
-}
-
 /// See PortableTileStore.
 /// \tparam Batch see for_each_run()
 template <class T, int Batch>
 struct ChunkTileStore {
   using Acc = acc_type_t<T>;
+
+  /// Rows of copied panels begin at multiples of 16 bytes.
+  KOKKOS_FUNCTION static std::int64_t panel_stride(std::int64_t k) {
+    return round_up(k, chunk_elements<T>);
+  }
+  /// Copies a matrix to rows that are adjacent and `ld` apart.
+  template <class Team>
+  KOKKOS_FUNCTION static void copy_rows(const Team& team, const MatrixRef<const T>& from, T* to,
+                                        std::int64_t ld) {
+    if (from.col_stride != 1 && from.row_stride < from.col_stride) {
+      // Reads adjacent rows together, whose copies lie apart.
+      for_each_run<Batch>(
+          team, from.cols, from.rows, 1,
+          [&](std::int64_t j, std::int64_t i) { return load_element(from.at(i, j)); },
+          [&](std::int64_t j, std::int64_t i, T value) { store_element(to + i * ld + j, value); });
+      return;
+    }
+    for_each_run<Batch>(
+        team, from.rows, from.cols, chunk_elements<T>,
+        [&](std::int64_t i, std::int64_t j) {
+          const T* const source = from.at(i, j);
+          return load_elements(source, from.col_stride, valid_from<T>(j, from.cols),
+                               from.col_stride == 1 && is_aligned(source));
+        },
+        [&](std::int64_t i, std::int64_t j, const Chunk& chunk) {
+          T* const target = to + i * ld + j;
+          store_elements(target, 1, valid_from<T>(j, from.cols), is_aligned(target),
+                         elements_of<T>(chunk));
+        });
+  }
 
   template <class Team>
   KOKKOS_FUNCTION void add_bias(const Team& team, const AccTile<Acc>& tile, const Bias<T>& bias,

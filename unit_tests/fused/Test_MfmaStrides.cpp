@@ -192,7 +192,8 @@ TYPED_TEST(MfmaStrides, ResultsAndShardsBeyond31Bits) {
   for (const FarMatrix<T>* from : {&by_rows, &by_columns}) {
     std::vector<T> copy(static_cast<std::size_t>(rows * 32));
     with_team([&](const Team& team) {
-      KokkosIris::Impl::copy_rows<1>(team, from->values(), copy.data(), 32);
+      KokkosIris::Impl::ChunkTileStore<TypeParam, 1>::copy_rows(team, from->values(), copy.data(),
+                                                                32);
     });
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < cols; ++j) {
