@@ -14,6 +14,7 @@
 #include <fused/arch/sm80/KokkosIris_Sm80Stage.hpp>
 #include <fused/arch/sm80/KokkosIris_Sm80Team.hpp>
 #include <fused/arch/sm80/KokkosIris_Sm80WarpProduct.hpp>
+#include <type_traits>
 
 namespace KokkosIris::Impl::Sm80 {
 
@@ -25,12 +26,35 @@ class TileProduct {
   /// out = a b, where a is rows x K and b, transposed, columns x K; at most `tile` of each. Called
   /// by all threads of a team, whose memory it uses. Ends with a barrier of the team after the last
   /// use of that memory; the tile is not yet visible to other threads.
-  ///
-  /// A function of its own, that is not made part of the kernels: all share its code, and what they
-  /// keep in registers meanwhile takes few of those that it needs.
-  KOKKOS_FUNCTION static KOKKOSIRIS_SM80_NO_INLINE void compute(MatrixRef<const T> a,
-                                                                MatrixRef<const T> b,
-                                                                AccTile<Acc> out) {
+  KOKKOS_FORCEINLINE_FUNCTION static void compute(const MatrixRef<const T>& a,
+                                                  const MatrixRef<const T>& b,
+                                                  const AccTile<Acc>& out) {
+    if constexpr (std::is_same_v<T, float>) {
+      // Called through a pointer that the compiler cannot follow: so the caller keeps nothing in
+      // registers meanwhile. Where they are short, multiply-adds have registers of one bank.
+      Function* function = &compute_apart;
+      hide(function);
+      function(a, b, out);
+    } else {
+      // Part of the kernel: only there are addresses that all lanes share kept in registers that
+      // they share. In a function of its own each copy moves them there anew, which delays the
+      // matrix products behind.
+      compute_here(a, b, out);
+    }
+  }
+
+ private:
+  using Function = void(MatrixRef<const T> a, MatrixRef<const T> b, AccTile<Acc> out);
+
+  KOKKOS_FUNCTION static KOKKOSIRIS_SM80_NO_INLINE void compute_apart(MatrixRef<const T> a,
+                                                                      MatrixRef<const T> b,
+                                                                      AccTile<Acc> out) {
+    compute_here(a, b, out);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void compute_here(const MatrixRef<const T>& a,
+                                                       const MatrixRef<const T>& b,
+                                                       const AccTile<Acc>& out) {
     WarpTile<T> sums(team_thread());
     // The usual ways in which operands lie have loops of their own. Float, which is multiplied from
     // lines along the rows, copies others element by element.
@@ -52,7 +76,6 @@ class TileProduct {
     store(sums, {out.data, out.ld, a.rows, b.rows});
   }
 
- private:
   template <Access A, Access B>
   KOKKOS_FORCEINLINE_FUNCTION static void compute_as(const MatrixRef<const T>& a,
                                                      const MatrixRef<const T>& b,

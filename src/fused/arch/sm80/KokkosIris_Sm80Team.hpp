@@ -18,6 +18,14 @@
 
 namespace KokkosIris::Impl::Sm80 {
 
+/// Makes the value of a pointer unknown to the compiler.
+template <class Pointer>
+KOKKOS_FORCEINLINE_FUNCTION void hide([[maybe_unused]] Pointer& pointer) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(pointer));
+#endif
+}
+
 /// What Kokkos' teams need for reductions and broadcasts, in front of the team's own memory.
 inline constexpr int reserved_bytes = 128 * 17;
 static_assert(reserved_bytes >= (team_threads + 2) * int(sizeof(double)));
