@@ -16,14 +16,15 @@
 namespace KokkosIris::Impl {
 
 /// \tparam Batch see for_each_run()
-template <class T, int Batch>
+/// \tparam Tile rows and columns of the tiles that the engine computes at a time, at most
+template <class T, int Batch, int Tile>
 struct ChunkEngine : UnpackedEngine<T, ChunkTileStore<T, Batch>> {
   using Base = UnpackedEngine<T, ChunkTileStore<T, Batch>>;
   using typename Base::Acc;
   using typename Base::Panel;
 
-  /// Tiles of a call that asks for none. Blocks are whole tiles: a narrower one takes as long.
-  static constexpr std::int64_t tile = 128;
+  /// A narrower tile takes as long.
+  static constexpr std::int64_t tile = Tile;
 
  protected:
   /// Calls product(a, b, out) for each tile of the panel's product with the columns from `column`

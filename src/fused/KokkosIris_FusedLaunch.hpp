@@ -102,7 +102,10 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
   }
   if constexpr (sm80_takes_v<ExecutionSpace>) {
     if (workspace.signature.engine == TileEngine::sm80) {
-      return launch(Sm80TileEngine<T>{{{b, schedule, gathers}}});
+      if (workspace.sm80_tile == sm80_small_tile) {
+        return launch(Sm80TileEngine<T, sm80_small_tile>{{{b, schedule, gathers}}});
+      }
+      return launch(Sm80TileEngine<T, sm80_large_tile>{{{b, schedule, gathers}}});
     }
   }
   launch(PortableTileEngine<T>{{b, schedule, gathers}});

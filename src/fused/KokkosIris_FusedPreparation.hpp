@@ -14,6 +14,7 @@
 #include <fused/KokkosIris_AlignedParts.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_FusedWorkspace.hpp>
+#include <fused/KokkosIris_Sm80Division.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_TileEngine_Blas.hpp>
 #include <fused/KokkosIris_TileEngine_Mfma.hpp>
@@ -36,8 +37,11 @@ struct EngineMemory {
 template <class T, bool Host>
 TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
                           const FusedConfig& config) {
-  if (engine == TileEngine::mfma || engine == TileEngine::sm80) {
-    constexpr std::int64_t tile = ChunkEngine<T, 1>::tile;
+  // Its sizes follow from the number of teams, on which the ranks have not agreed yet.
+  if (engine == TileEngine::sm80) return {};
+  if (engine == TileEngine::mfma) {
+    // Blocks are whole tiles: a narrower one takes as long.
+    constexpr std::int64_t tile = MfmaTileEngine<T>::tile;
     const bool narrow = config.block_columns > 0 && config.block_columns < tile;
     return {tile, tile, narrow ? 16 : tile};
   }
@@ -55,8 +59,8 @@ TileSizes preferred_sizes(TileEngine engine, const FusedProblem& problem,
   return {2 * Engine::tile_rows, 4 * Engine::tile_cols, Engine::tile_cols};
 }
 
-/// The sizes of a call's tiles, of all engines but sm90; without any if the call has a fault, which
-/// this may find.
+/// The sizes of a call's tiles, of all engines but sm90, of sm80 those that are given; without any
+/// if the call has a fault, which this may find.
 template <class T, bool Host>
 TileSizes choose_sizes(TileEngine engine, const FusedProblem& problem, const FusedConfig& config,
                        std::string& fault) {
@@ -91,7 +95,7 @@ EngineMemory memory_of(TileEngine engine, const ItemSchedule& schedule,
   }
   const bool gathers = problem.operation == FusedOperation::all_gather_matmul;
   if (engine == TileEngine::mfma || engine == TileEngine::sm80) {
-    return {ChunkEngine<T, 1>::panel_bytes(schedule, k, gathers), 0};
+    return {ChunkEngine<T, 1, 1>::panel_bytes(schedule, k, gathers), 0};
   }
   return {PortableTileEngine<T>::panel_bytes(schedule, k, gathers), 0};
 }
@@ -228,10 +232,17 @@ FusedWorkspace make_workspace(const ExecutionSpace& exec, Context<MemorySpace>& 
   } else {
     const bool reduces = problem.operation == FusedOperation::matmul_all_reduce ||
                          problem.operation == FusedOperation::matmul_reduce_scatter;
-    const TileSizes& sizes = signature.sizes;
-    state->schedule =
-        ItemSchedule::make(problem.m(), problem.n(), reduces ? problem.ranks : 1, sizes.panel_rows,
-                           sizes.block_columns, sizes.granularity, teams);
+    const int owners = reduces ? problem.ranks : 1;
+    if (signature.engine == TileEngine::sm80) {
+      const Sm80Division division =
+          sm80_divide(problem.m(), problem.n(), owners, signature.config, teams);
+      state->sm80_tile = division.tile;
+      state->schedule = division.schedule;
+    } else {
+      const TileSizes& sizes = signature.sizes;
+      state->schedule = ItemSchedule::make(problem.m(), problem.n(), owners, sizes.panel_rows,
+                                           sizes.block_columns, sizes.granularity, teams);
+    }
     size_exchange<T>(context.device(), *state);
     allocate_workspace(exec, context, problem.ranks,
                        memory_of<T, Host>(signature.engine, state->schedule, problem), *state);

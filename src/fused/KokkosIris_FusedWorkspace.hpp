@@ -71,7 +71,9 @@ struct FusedSignature {
   FusedConfig config;    ///< as given
   TileEngine engine;     ///< as chosen
   std::int32_t padding = 0;
-  TileSizes sizes;  ///< as chosen; the packed engine's depend on its instruction set
+  /// As chosen; the packed engine's depend on its instruction set. Of sm80 only what is given: it
+  /// chooses with the number of teams, on which the ranks agree together with this.
+  TileSizes sizes;
 
   bool operator==(const FusedSignature&) const = default;
 };
@@ -85,6 +87,7 @@ struct WorkspaceState {
   std::uint64_t epoch = 0;   ///< recoveries of the context before the preparation
   std::uint32_t number = 0;  ///< of the preparation, the same on all ranks; not 0
 
+  int sm80_tile = 0;  ///< rows and columns of that engine's tiles
   ItemSchedule schedule;
   TileExchange exchange;
   std::int64_t tile_bytes = 0;   ///< one tile of accumulators

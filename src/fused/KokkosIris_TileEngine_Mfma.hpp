@@ -25,12 +25,11 @@ template <class ExecutionSpace>
 inline constexpr bool mfma_takes_v = !is_gpu_space_v<ExecutionSpace> || have_mfma_gpu;
 
 template <class T>
-struct MfmaTileEngine : ChunkEngine<T, Mfma::batch> {
-  using Base = ChunkEngine<T, Mfma::batch>;
+struct MfmaTileEngine : ChunkEngine<T, Mfma::batch, Mfma::TileProduct<T>::tile> {
+  using Product = Mfma::TileProduct<T>;
+  using Base = ChunkEngine<T, Mfma::batch, Product::tile>;
   using typename Base::Acc;
   using typename Base::Panel;
-  using Product = Mfma::TileProduct<T>;
-  static_assert(Base::tile == Product::tile);
 
   /// Threads of a team on a GPU: with so many, each may have 512 registers.
   static constexpr int team_threads = Mfma::team_threads;

@@ -24,12 +24,12 @@ namespace KokkosIris::Impl {
 template <class ExecutionSpace>
 inline constexpr bool sm80_takes_v = is_gpu_space_v<ExecutionSpace>&& have_sm80_gpu;
 
-template <class T>
-struct Sm80TileEngine : ChunkEngine<T, Sm80::batch> {
-  using Base = ChunkEngine<T, Sm80::batch>;
+/// \tparam Tile rows and columns of a tile, 128 or 64
+template <class T, int Tile>
+struct Sm80TileEngine : ChunkEngine<T, Sm80::batch, Tile> {
+  using Base = ChunkEngine<T, Sm80::batch, Tile>;
   using typename Base::Acc;
   using typename Base::Panel;
-  static_assert(Base::tile == Sm80::tile);
 
   static constexpr bool launches_itself = true;
   /// Enqueues a kernel of teams of this engine.
@@ -44,7 +44,7 @@ struct Sm80TileEngine : ChunkEngine<T, Sm80::batch> {
                                            std::int64_t column, const AccTile<Acc>& out) const {
     this->for_each_tile(panel, owner, column, out,
                         [&](const Panel& a, const MatrixRef<const T>& b, const AccTile<Acc>& to) {
-                          Sm80::TileProduct<T>::compute(a, b, to);
+                          Sm80::TileProduct<T, Tile>::compute(a, b, to);
                         });
   }
 };

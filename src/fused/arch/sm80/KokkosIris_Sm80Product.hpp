@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// A tile of up to 128 x 128 elements of a product by the eight warps of a team.
+/// A tile of up to `Tile` x `Tile` elements of a product by the eight warps of a team.
 
 #ifndef KOKKOSIRIS_SM80_PRODUCT_HPP
 #define KOKKOSIRIS_SM80_PRODUCT_HPP
@@ -18,12 +18,14 @@
 
 namespace KokkosIris::Impl::Sm80 {
 
-template <class T>
+template <class T, int Tile>
 class TileProduct {
+  using Sums = WarpTile<T, Tile>;
+
  public:
   using Acc = acc_type_t<T>;
 
-  /// out = a b, where a is rows x K and b, transposed, columns x K; at most `tile` of each. Called
+  /// out = a b, where a is rows x K and b, transposed, columns x K; at most `Tile` of each. Called
   /// by all threads of a team, whose memory it uses. Ends with a barrier of the team after the last
   /// use of that memory; the tile is not yet visible to other threads.
   KOKKOS_FORCEINLINE_FUNCTION static void compute(const MatrixRef<const T>& a,
@@ -55,7 +57,7 @@ class TileProduct {
   KOKKOS_FORCEINLINE_FUNCTION static void compute_here(const MatrixRef<const T>& a,
                                                        const MatrixRef<const T>& b,
                                                        const AccTile<Acc>& out) {
-    WarpTile<T> sums(team_thread());
+    Sums sums(team_thread());
     // The usual ways in which operands lie have loops of their own. Float, which is multiplied from
     // lines along the rows, copies others element by element.
     constexpr Access rows = Access::along_rows;
@@ -73,23 +75,29 @@ class TileProduct {
     } else if constexpr (other != Access::elements) {
       compute_as<Access::elements, Access::elements>(a, b, sums);
     }
-    store(sums, {out.data, out.ld, a.rows, b.rows});
+    const AccTile<Acc> result{out.data, out.ld, a.rows, b.rows};
+    if constexpr (Sums::groups == 1) {
+      store(sums, result);
+    } else {
+      add_groups(sums, result);
+    }
   }
 
   template <Access A, Access B>
   KOKKOS_FORCEINLINE_FUNCTION static void compute_as(const MatrixRef<const T>& a,
-                                                     const MatrixRef<const T>& b,
-                                                     WarpTile<T>& sums) {
+                                                     const MatrixRef<const T>& b, Sums& sums) {
     const int thread = team_thread();
-    Copies<A, B> copies{
-        {a, thread}, {b, thread}, team_memory(), static_cast<int>(ceil_div(a.cols, stage_k<T>))};
-    multiply(copies, WarpProduct<T, lines_of<T>(A), lines_of<T>(B)>(sums), sums);
+    Copies<A, B> copies{{a, thread},
+                        {b, thread},
+                        team_memory(),
+                        static_cast<int>(ceil_div(a.cols, stage_k<T, Tile>))};
+    multiply(copies, WarpProduct<T, Tile, lines_of<T>(A), lines_of<T>(B)>(sums), sums);
   }
 
   template <Access A, Access B>
   struct Copies {
-    OperandCopy<T, A> a;
-    OperandCopy<T, B> b;
+    OperandCopy<T, Tile, A> a;
+    OperandCopy<T, Tile, B> b;
     char* shared;
     int left;  ///< stages whose copies have not begun
 
@@ -123,8 +131,7 @@ class TileProduct {
   /// middle of its predecessor's last products, so that none waits with nothing to multiply; after
   /// it all have read the stage before the last, whose place the next copies take.
   template <class Copies, class Warp>
-  KOKKOS_FORCEINLINE_FUNCTION static void multiply(Copies& copies, const Warp& warp,
-                                                   WarpTile<T>& sums) {
+  KOKKOS_FORCEINLINE_FUNCTION static void multiply(Copies& copies, const Warp& warp, Sums& sums) {
     constexpr int steps = Warp::steps;
     const int count = copies.left;
     if (count == 0) return team_barrier();
@@ -165,29 +172,70 @@ class TileProduct {
     team_barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static void store(const WarpTile<T>& sums, const AccTile<Acc>& out) {
-    const int rows = static_cast<int>(out.rows);
+  /// Stores `run` sums that are adjacent in a row; what is outside of the tile is left out.
+  template <int Run>
+  KOKKOS_FORCEINLINE_FUNCTION static void store_run(const AccTile<Acc>& out, bool wide, int row,
+                                                    int column, const Acc (&values)[Run]) {
     const int columns = static_cast<int>(out.cols);
-    const bool wide = is_aligned(out.data) && (out.ld % chunk_elements<Acc> == 0 || rows <= 1);
-    sums.for_each_run([&](int row, int column, const auto& values) {
-      if (row >= rows || column >= columns) return;
-      Acc* const place = out.data + row * out.ld + column;
-      constexpr int run = sizeof(values) / sizeof(Acc);
-      struct alignas(run * sizeof(Acc)) Run {
-        Acc values[run];
-      };
-      if (wide && column + run <= columns) {
-        Run whole;
-        KOKKOSIRIS_UNROLL
-        for (int e = 0; e < run; ++e) whole.values[e] = values[e];
-        *reinterpret_cast<Run*>(place) = whole;
-      } else {
-        KOKKOSIRIS_UNROLL
-        for (int e = 0; e < run; ++e) {
-          if (column + e < columns) place[e] = values[e];
-        }
+    if (row >= static_cast<int>(out.rows) || column >= columns) return;
+    Acc* const place = out.data + row * out.ld + column;
+    if (wide && column + Run <= columns) {
+      store_whole(place, values);
+    } else {
+      KOKKOSIRIS_UNROLL
+      for (int e = 0; e < Run; ++e) {
+        if (column + e < columns) place[e] = values[e];
       }
+    }
+  }
+  template <int Run>
+  KOKKOS_FORCEINLINE_FUNCTION static void store_whole(Acc* place, const Acc (&values)[Run]) {
+    struct alignas(Run * sizeof(Acc)) Whole {
+      Acc values[Run];
+    } whole;
+    KOKKOSIRIS_UNROLL
+    for (int e = 0; e < Run; ++e) whole.values[e] = values[e];
+    *reinterpret_cast<Whole*>(place) = whole;
+  }
+  /// True if every run that is inside can be stored by one access.
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_wide(const AccTile<Acc>& out) {
+    return is_aligned(out.data) && (out.ld % chunk_elements<Acc> == 0 || out.rows <= 1);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void store(const Sums& sums, const AccTile<Acc>& out) {
+    const bool wide = is_wide(out);
+    sums.for_each_run([&](int row, int column, const auto& values) {
+      store_run(out, wide, row, column, values);
     });
+  }
+
+  /// Stores what the groups have together. Their sums meet in shared memory.
+  KOKKOS_FORCEINLINE_FUNCTION static void add_groups(const Sums& sums, const AccTile<Acc>& out) {
+    constexpr int ld = Tile + Sums::padding;
+    constexpr int run = chunk_elements<Acc>;
+    static_assert(Sums::groups * Tile * ld * int(sizeof(Acc)) <= stages * stage_bytes);
+    Acc* const shared = reinterpret_cast<Acc*>(team_memory());
+    Acc* const mine = shared + sums.group * (Tile * ld);
+    sums.for_each_run([&](int row, int column, const auto& values) {
+      store_whole(mine + row * ld + column, values);
+    });
+    team_barrier();
+    const bool wide = is_wide(out);
+    KOKKOSIRIS_UNROLL
+    for (int i = 0; i < Tile * Tile / run / team_threads; ++i) {
+      const int number = i * team_threads + team_thread();
+      const int row = number / (Tile / run), column = number % (Tile / run) * run;
+      Acc values[run] = {};
+      KOKKOSIRIS_UNROLL
+      for (int group = 0; group < Sums::groups; ++group) {
+        const auto& part =
+            *reinterpret_cast<const Elements<Acc>*>(shared + (group * Tile + row) * ld + column);
+        KOKKOSIRIS_UNROLL
+        for (int e = 0; e < run; ++e) values[e] += part.values[e];
+      }
+      store_run(out, wide, row, column, values);
+    }
+    team_barrier();
   }
 };
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Operands on their way to the products: a stretch of K of 128 rows of A, or columns of B, from
-/// global to shared memory by asynchronous copies.
+/// Operands on their way to the products: a stage, which is a part of K of a tile's rows of A, or
+/// columns of B, from global to shared memory by asynchronous copies.
 ///
-/// Here both operands are "rows x K": of B the transposed matrix is meant. A stretch of K has 128
-/// bytes: 64 elements of 16 bits, 32 of float, 16 of double.
+/// Here both operands are "rows x K": of B the transposed matrix is meant. Tiles have `Tile` rows
+/// and columns: 128, or 64 where those leave multiprocessors without work
+/// (KokkosIris_Sm80Division.hpp). A stage has one stretch of K of 128 bytes, of a tile of 64 two: a
+/// stretch is 64 elements of 16 bits, 32 of float, 16 of double.
 
 #ifndef KOKKOSIRIS_SM80_STAGE_HPP
 #define KOKKOSIRIS_SM80_STAGE_HPP
@@ -22,18 +24,22 @@ namespace KokkosIris::Impl::Sm80 {
 inline constexpr int team_threads = 256;
 /// See for_each_run(): so many loads of 16 bytes hide a peer's distance.
 inline constexpr int batch = 8;
-inline constexpr int tile = 128;  ///< rows of an operand
-inline constexpr int row_bytes = 128;
+inline constexpr int row_bytes = 128;  ///< of a stretch
 inline constexpr int row_chunks = row_bytes / chunk_bytes;
-inline constexpr int operand_bytes = tile * row_bytes;
+template <int Tile>
+inline constexpr int stretches = 128 / Tile;
+inline constexpr int operand_bytes = 128 * row_bytes;
 inline constexpr int stage_bytes = 2 * operand_bytes;
 /// Two stages are under way while one is multiplied. More than 99 KB is not to be had everywhere.
 inline constexpr int stages = 3;
 template <class T>
-inline constexpr int stage_k = row_bytes / static_cast<int>(sizeof(T));
+inline constexpr int stretch_k = row_bytes / static_cast<int>(sizeof(T));
+template <class T, int Tile>
+inline constexpr int stage_k = stretches<Tile>* stretch_k<T>;
 
-/// How an operand lies in shared memory, in lines of chunks: a line a row, with chunks along K, or
-/// a line for each k, with chunks along the rows. Float is multiplied from the latter only.
+/// How an operand lies in shared memory, in lines of chunks: a line for each row of a stretch, with
+/// chunks along K, or a line for each k, with chunks along the rows. Float is multiplied from the
+/// latter only.
 enum class Lines : std::int32_t { rows, ks };
 
 /// Chunk c of line l is stored at place c ^ spread(l) of the line: the last three bits of l,
@@ -42,12 +48,14 @@ enum class Lines : std::int32_t { rows, ks };
 KOKKOS_FORCEINLINE_FUNCTION constexpr int spread(int line) {
   return ((line & 1) << 2) | (line & 2) | ((line >> 2) & 1);
 }
-template <class T, Lines Along>
-inline constexpr int line_bytes = Along == Lines::rows ? row_bytes : tile* int(sizeof(T));
-/// Offset of a chunk in an operand.
-template <class T, Lines Along>
+template <class T, int Tile, Lines Along>
+inline constexpr int line_bytes = Along == Lines::rows ? row_bytes : Tile* int(sizeof(T));
+/// Offset of a chunk in an operand; chunks along K are counted through all stretches.
+template <class T, int Tile, Lines Along>
 KOKKOS_FORCEINLINE_FUNCTION constexpr int chunk_offset(int line, int chunk) {
-  return line * line_bytes<T, Along> + ((chunk ^ spread(line)) * chunk_bytes);
+  const int stretch = Along == Lines::rows ? chunk / row_chunks : 0;
+  return stretch * (Tile * row_bytes) + line * line_bytes<T, Tile, Along> +
+         (((chunk - stretch * row_chunks) ^ spread(line)) * chunk_bytes);
 }
 
 /// How an operand is copied.
@@ -75,24 +83,24 @@ KOKKOS_FUNCTION Access access_of(const MatrixRef<const T>& m) {
 
 /// Which chunks, or elements, of a stage a thread copies: those at a first row and column (along
 /// K), then at further ones a fixed step away.
-template <class T, Access How>
+template <class T, int Tile, Access How>
 struct CopyPlan;
 
-/// Eight lanes a row.
-template <class T>
-struct CopyPlan<T, Access::along_k> {
+/// Eight lanes a row, one stretch after the other.
+template <class T, int Tile>
+struct CopyPlan<T, Tile, Access::along_k> {
   static constexpr int row_step = team_threads / row_chunks;
-  static constexpr int column_step = stage_k<T>;
+  static constexpr int column_step = stretch_k<T>;
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int row(int thread) { return thread / row_chunks; }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int column(int thread) {
     return thread % row_chunks * chunk_elements<T>;
   }
 };
 /// All rows at one k, then at the next.
-template <class T>
-struct CopyPlan<T, Access::along_rows> {
-  static constexpr int line_chunks = tile / chunk_elements<T>;
-  static constexpr int row_step = tile;
+template <class T, int Tile>
+struct CopyPlan<T, Tile, Access::along_rows> {
+  static constexpr int line_chunks = Tile / chunk_elements<T>;
+  static constexpr int row_step = Tile;
   static constexpr int column_step = team_threads / line_chunks;
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int row(int thread) {
     return thread % line_chunks * chunk_elements<T>;
@@ -102,9 +110,9 @@ struct CopyPlan<T, Access::along_rows> {
   }
 };
 /// The lanes of a warp have 8 elements along K of 4 rows, which lie in different banks.
-template <class T>
-struct CopyPlan<T, Access::elements> {
-  static constexpr int ks = stage_k<T> < 32 ? stage_k<T> / 8 : 4;  ///< warps along K
+template <class T, int Tile>
+struct CopyPlan<T, Tile, Access::elements> {
+  static constexpr int ks = stretch_k<T> < 32 ? stretch_k<T> / 8 : 4;  ///< warps along K
   static constexpr int row_step = team_threads / (8 * ks);
   static constexpr int column_step = 8 * ks;
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int row(int thread) {
@@ -115,12 +123,12 @@ struct CopyPlan<T, Access::elements> {
   }
 };
 
-/// A thread's copies of an operand of up to 128 rows, a stage at a time, in four parts, so that
+/// A thread's copies of an operand of up to `Tile` rows, a stage at a time, in four parts, so that
 /// copies do not queue before the loads of fragments. What is outside the operand becomes zero in
 /// shared memory. Ending the groups of copies is the caller's.
-template <class T, Access How>
+template <class T, int Tile, Access How>
 class OperandCopy {
-  using Plan = CopyPlan<T, How>;
+  using Plan = CopyPlan<T, Tile, How>;
   static constexpr int n = chunk_elements<T>;
   static constexpr Lines along = lines_of<T>(How);
 
@@ -132,14 +140,14 @@ class OperandCopy {
         m_row_step(Plan::row_step * m.row_stride),
         m_column_step(Plan::column_step * m.col_stride),
         m_rows(static_cast<int>(m.rows) - Plan::row(thread)),
-        m_tail(static_cast<int>((m.cols - 1) % stage_k<T>) + 1 - Plan::column(thread)),
+        m_tail(static_cast<int>((m.cols - 1) % stage_k<T, Tile>) + 1 - Plan::column(thread)),
         m_to(offset(Plan::row(thread), Plan::column(thread))) {}
 
   /// Starts part `part` of the present stage to its operand in shared memory.
   /// \param is_last the stage may be shorter
   KOKKOS_FORCEINLINE_FUNCTION void start(int part, bool is_last, char* operand) const {
-    const int columns = is_last ? m_tail : stage_k<T>;
-    constexpr int rounds = tile / Plan::row_step * (stage_k<T> / Plan::column_step);
+    const int columns = is_last ? m_tail : stage_k<T, Tile>;
+    constexpr int rounds = Tile / Plan::row_step * (stage_k<T, Tile> / Plan::column_step);
     static_assert(rounds % parts == 0);
     if constexpr (How != Access::elements) {
       KOKKOSIRIS_UNROLL
@@ -168,25 +176,26 @@ class OperandCopy {
   }
   /// Goes on to the next stage.
   KOKKOS_FORCEINLINE_FUNCTION void advance() {
-    m_from += How == Access::along_k ? stage_k<T> : stage_k<T> / Plan::column_step * m_column_step;
+    m_from += How == Access::along_k ? stage_k<T, Tile>
+                                     : stage_k<T, Tile> / Plan::column_step * m_column_step;
   }
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int offset(int row, int column) {
     const int line = along == Lines::rows ? row : column;
     const int at = along == Lines::rows ? column : row;
-    return chunk_offset<T, along>(line, at / n) + at % n * int(sizeof(T));
+    return chunk_offset<T, Tile, along>(line, at / n) + at % n * int(sizeof(T));
   }
   /// Rows and columns of round `i`, counted from the thread's first.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int rows_to(int i) {
-    return i % (tile / Plan::row_step) * Plan::row_step;
+    return i % (Tile / Plan::row_step) * Plan::row_step;
   }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int columns_to(int i) {
-    return i / (tile / Plan::row_step) * Plan::column_step;
+    return i / (Tile / Plan::row_step) * Plan::column_step;
   }
   KOKKOS_FORCEINLINE_FUNCTION const T* from(int i) const {
-    return m_from + i % (tile / Plan::row_step) * m_row_step +
-           i / (tile / Plan::row_step) * m_column_step;
+    return m_from + i % (Tile / Plan::row_step) * m_row_step +
+           i / (Tile / Plan::row_step) * m_column_step;
   }
   /// Offset of round `i`. What a step adds to the last three bits of a line or a chunk they do not
   /// have yet, so it is the same to exchange places by both.
@@ -194,7 +203,8 @@ class OperandCopy {
     const int lines = along == Lines::rows ? rows_to(i) : columns_to(i);
     const int chunks = (along == Lines::rows ? columns_to(i) : rows_to(i)) / n;
     return (m_to ^ ((spread(lines) ^ (chunks % 8)) * chunk_bytes)) +
-           chunk_offset<T, along>(lines & ~7, chunks & ~7) + (lines & 7) * line_bytes<T, along>;
+           chunk_offset<T, Tile, along>(lines & ~7, chunks & ~7) +
+           (lines & 7) * line_bytes<T, Tile, along>;
   }
   KOKKOS_FORCEINLINE_FUNCTION bool is_inside(int i, int columns) const {
     return rows_to(i) < m_rows && columns_to(i) < columns;
@@ -202,7 +212,7 @@ class OperandCopy {
   /// Bytes of chunk `i` that are in the operand.
   KOKKOS_FORCEINLINE_FUNCTION int valid_bytes(int i, int columns) const {
     if (!is_inside(i, columns)) return 0;
-    const int left = How == Access::along_k ? columns : m_rows;
+    const int left = How == Access::along_k ? columns - columns_to(i) : m_rows;
     return left >= n ? chunk_bytes : left * int(sizeof(T));
   }
 
