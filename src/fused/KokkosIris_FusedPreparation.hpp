@@ -235,7 +235,7 @@ FusedWorkspace make_workspace(const ExecutionSpace& exec, Context<MemorySpace>& 
     const int owners = reduces ? problem.ranks : 1;
     if (signature.engine == TileEngine::sm80) {
       const Sm80Division division =
-          sm80_divide(problem.m(), problem.n(), owners, signature.config, teams);
+          sm80_divide({problem.m(), problem.n(), owners, teams, int(sizeof(T)), signature.config});
       state->sm80_tile = division.tile;
       state->schedule = division.schedule;
     } else {

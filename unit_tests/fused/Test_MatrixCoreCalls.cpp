@@ -106,6 +106,57 @@ FUSED_TEST(MatrixCoreCalls, AlignedOperands) {
   }
 }
 
+/// Both sizes of tiles that the engine sm80 has, as sizes in the configuration ask for them and as
+/// it chooses them: the large ones where one team has to compute everything, the small ones where
+/// there are more teams than large tiles. (The engine mfma has one size.)
+FUSED_TEST(MatrixCoreCalls, BothTiles) {
+  FusedBench bench(backend, std::size_t(8) << 20);
+  if (refused(bench)) GTEST_SKIP() << "this GPU has no such engine";
+  struct Choice {
+    FusedConfig config;
+    int tile;
+  };
+  const Choice choices[] = {{{.panel_rows = 128, .block_columns = 128}, 128},
+                            {{.panel_rows = 64, .block_columns = 64}, 64},
+                            {{.panel_rows = 250, .block_columns = 128, .teams = 1}, 128},
+                            {{.panel_rows = 32, .block_columns = 80, .teams = 3}, 64},
+                            {{.teams = 1}, 128},
+                            {{}, 64}};
+  constexpr Layout layouts[] = {Layout::right, Layout::left, Layout::right_padded,
+                                Layout::left_padded, Layout::strided};
+  const bool on_gpu = bench.on_gpu();
+  int number = 0;
+  for (const Choice& choice : choices) {
+    for (const FusedOperation operation : all_operations) {
+      for (const std::int64_t k : {72, 0, 131}) {
+        for (const bool aligned : {true, false}) {
+          if (!on_gpu && number % 5 != 0 && ++number > 0) continue;
+          // Not quite two rows of large tiles, and one in the chunk of each owner.
+          const std::int64_t columns =
+              operation == FusedOperation::matmul_reduce_scatter ? 127 : 128 * bench.ranks() - 3;
+          Problem problem{all_elements[number % 4], operation, on_gpu ? 250 : 50,
+                          on_gpu ? columns : columns / 4, k};
+          problem.bias = number % 3 == 0 ? BiasAxis::rows : BiasAxis::none;
+          problem.seed = static_cast<std::uint64_t>(number);
+          Way way;
+          way.config = choice.config;
+          way.config.engine = engine_of(bench);
+          way.aligned = aligned;
+          way.offset = aligned ? 0 : number;
+          way.a = layouts[(number + bench.rank()) % 5];
+          way.b = layouts[number / 5 % 5];
+          way.c = layouts[number / 2 % 4];
+          const auto workspace = bench.run(problem, way, ", case " + std::to_string(number));
+          if (engine_of(bench) == TileEngine::sm80) {
+            EXPECT_EQ(workspace.state()->sm80_tile, choice.tile) << "case " << number;
+          }
+          ++number;
+        }
+      }
+    }
+  }
+}
+
 /// Many stretches of K, with and without a tail, of operands in both layouts, with and without
 /// chunks of 16 bytes. On the host the emulation would take long.
 FUSED_TEST(MatrixCoreCalls, LongProducts) {
