@@ -270,12 +270,18 @@ std::string advice(const std::vector<CallRecord>& all, std::size_t rank) {
   return "; all ranks must give the same";
 }
 
+/// " with tiles of 128 x 64", with "any" for what the engine chooses; "" if that is all.
+std::string describe(const TileSizes& sizes) {
+  if (sizes.panel_rows == 0 && sizes.block_columns == 0) return "";
+  const auto extent = [](std::int64_t n) { return n > 0 ? std::to_string(n) : std::string("any"); };
+  return " with tiles of " + extent(sizes.panel_rows) + " x " + extent(sizes.block_columns);
+}
+
 std::string describe(const FusedSignature& s) {
   static constexpr const char* types[] = {"double", "float", "half", "bfloat16"};
   return std::string(to_string(s.operation)) + " of M = " + std::to_string(s.m) +
          ", N = " + std::to_string(s.n) + ", K = " + std::to_string(s.k) + ", type " +
-         types[s.element & 3] + ", engine " + to_string(s.engine) + " with tiles of " +
-         std::to_string(s.sizes.panel_rows) + " x " + std::to_string(s.sizes.block_columns);
+         types[s.element & 3] + ", engine " + to_string(s.engine) + describe(s.sizes);
 }
 
 }  // namespace
