@@ -20,6 +20,12 @@
 
 namespace KokkosIris::Impl {
 
+/// Engines of which several teams can load a panel.
+template <class Engine>
+concept LoadsParts = requires(char* buffer) {
+  Engine::rows_in_buffer(buffer, 0, 0);
+};
+
 /// Base of the kernels. Teams walk through their items; every function is called by whole teams.
 template <class T, class Engine>
 struct FusedKernel {
@@ -61,9 +67,12 @@ struct FusedKernel {
   KOKKOS_FUNCTION bool prepare(const Team& team, const Source& source) const {
     engine.prepare(team);
     if (schedule.shares_panels()) {
-      for (std::int64_t p = team.league_rank(); p < schedule.panels; p += team.league_size()) {
+      const std::int64_t parts = parts_of_panels(team.league_size());
+      for (std::int64_t p = team.league_rank(); p < schedule.panels * parts;
+           p += team.league_size()) {
         Panel panel;
-        if (!load_panel(team, source, p, panels + p * panel_bytes, panel)) return false;
+        char* const buffer = panels + p / parts * panel_bytes;
+        if (!load_panel(team, source, p / parts, p % parts, parts, buffer, panel)) return false;
       }
     }
     return exchange.league_barrier(team, 1);
@@ -76,7 +85,7 @@ struct FusedKernel {
     if (held.number == item.panel) return true;
     held.number = item.panel;
     if (!schedule.shares_panels()) {
-      return load_panel(team, source, item.panel, panels + team.league_rank() * panel_bytes,
+      return load_panel(team, source, item.panel, 0, 1, panels + team.league_rank() * panel_bytes,
                         held.panel);
     }
     held.panel = engine.loaded(panels + item.panel * panel_bytes,
@@ -139,14 +148,28 @@ struct FusedKernel {
   }
 
  private:
+  /// Into how many parts panels are cut, for each team to load one, if they are fewer than teams.
+  KOKKOS_FUNCTION std::int64_t parts_of_panels(std::int64_t teams) const {
+    if constexpr (LoadsParts<Engine>) return max64(1, teams / schedule.panels);
+    return 1;
+  }
+
+  /// Loads part `part` of `parts` of a panel, whose buffer is given; `panel` is of the part alone.
   template <class Team, class Source>
   KOKKOS_FUNCTION bool load_panel(const Team& team, const Source& source, std::int64_t number,
-                                  char* buffer, Panel& panel) const {
-    const std::int64_t row = number * schedule.panel_rows;
-    const std::int64_t rows = min64(schedule.panel_rows, schedule.rows - row);
+                                  std::int64_t part, std::int64_t parts, char* buffer,
+                                  Panel& panel) const {
+    const std::int64_t first = number * schedule.panel_rows;
+    const std::int64_t all = min64(schedule.panel_rows, schedule.rows - first);
+    const std::int64_t begin = all * part / parts;
+    const std::int64_t rows = all * (part + 1) / parts - begin;
+    if (rows == 0 && parts > 1) return true;
+    if constexpr (LoadsParts<Engine>) {
+      buffer = Engine::rows_in_buffer(buffer, begin, a.cols * source.count());
+    }
     const auto block = [&](int s) {
       const MatrixRef<const T> shard = source(s);
-      return shard.block(row, 0, rows, shard.cols);
+      return shard.block(first + begin, 0, rows, shard.cols);
     };
     const PanelShards<T, decltype(block)> shards{block, rows, a.cols, source.count(),
                                                  source.first()};

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/arch/host/KokkosIris_PackedGemm.hpp>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -311,22 +312,15 @@ TileEngine choose_engine(TileEngine requested, const EngineChoice& choice,
 #endif
   if (requested == TileEngine::automatic) {
     const std::string name = environment("KOKKOSIRIS_ENGINE").value_or("auto");
-    if (name == "packed")
-      requested = TileEngine::packed;
-    else if (name == "blas")
-      requested = TileEngine::blas;
-    else if (name == "portable")
-      requested = TileEngine::portable;
-    else if (name == "sm90")
-      requested = TileEngine::sm90;
-    else if (name == "mfma")
-      requested = TileEngine::mfma;
-    else if (name == "sm80")
-      requested = TileEngine::sm80;
-    else if (name != "auto") {
-      fault = "KOKKOSIRIS_ENGINE is '" + name +
-              "'; give auto, packed, blas, portable, sm90, sm80 or "
-              "mfma";
+    constexpr TileEngine engines[] = {TileEngine::packed, TileEngine::blas, TileEngine::portable,
+                                      TileEngine::sm90,   TileEngine::sm80, TileEngine::mfma};
+    const auto named = std::find_if(std::begin(engines), std::end(engines),
+                                    [&](TileEngine engine) { return name == to_string(engine); });
+    if (named != std::end(engines)) {
+      requested = *named;
+    } else if (name != "auto") {
+      fault = "KOKKOSIRIS_ENGINE is '" + name + "'; give auto, packed, blas, portable, sm90, " +
+              "sm80 or mfma";
     }
   }
   // What every element type and extent can have.

@@ -93,7 +93,8 @@ struct ChunkTileStore {
   KOKKOS_FUNCTION static std::int64_t panel_stride(std::int64_t k) {
     return round_up(k, chunk_elements<T>);
   }
-  /// Copies a matrix to rows that are adjacent and `ld` apart.
+  /// Copies a matrix to rows that are adjacent and `ld` apart, for other threads to read behind a
+  /// team barrier.
   template <class Team>
   KOKKOS_FUNCTION static void copy_rows(const Team& team, const MatrixRef<const T>& from, T* to,
                                         std::int64_t ld) {
@@ -105,12 +106,19 @@ struct ChunkTileStore {
           [&](std::int64_t j, std::int64_t i, T value) { store_element(to + i * ld + j, value); });
       return;
     }
+    if (from.col_stride != 1 || !is_aligned(from.data) ||
+        (from.rows > 1 && from.row_stride % chunk_elements<T> != 0)) {
+      // Elements that are not loaded as a chunk are no faster for being one run.
+      for_each_run<Batch>(
+          team, from.rows, from.cols, 1,
+          [&](std::int64_t i, std::int64_t j) { return load_element(from.at(i, j)); },
+          [&](std::int64_t i, std::int64_t j, T value) { store_element(to + i * ld + j, value); });
+      return;
+    }
     for_each_run<Batch>(
         team, from.rows, from.cols, chunk_elements<T>,
         [&](std::int64_t i, std::int64_t j) {
-          const T* const source = from.at(i, j);
-          return load_elements(source, from.col_stride, valid_from<T>(j, from.cols),
-                               from.col_stride == 1 && is_aligned(source));
+          return load_elements(from.at(i, j), 1, valid_from<T>(j, from.cols), true);
         },
         [&](std::int64_t i, std::int64_t j, const Chunk& chunk) {
           T* const target = to + i * ld + j;

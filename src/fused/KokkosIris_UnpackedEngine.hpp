@@ -36,6 +36,11 @@ struct UnpackedEngine {
     return static_cast<std::size_t>(schedule.panel_rows * Store::panel_stride(k)) * sizeof(T);
   }
 
+  /// Teams may load parts of a panel: its rows from `row` on to this place.
+  KOKKOS_FUNCTION static char* rows_in_buffer(char* buffer, std::int64_t row, std::int64_t k) {
+    return buffer + row * Store::panel_stride(k) * std::int64_t(sizeof(T));
+  }
+
   KOKKOS_FUNCTION TileStore tile_store() const { return {}; }
 
   template <class Team>

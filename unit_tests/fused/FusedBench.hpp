@@ -183,10 +183,22 @@ class FusedBench {
     return wanted == TileEngine::blas ? TileEngine::portable : wanted;
   }
   /// What automatic means for float and double.
-  const char* default_engine() const {
-    if (!on_gpu()) return "packed";
-    if (KokkosIris::Impl::have_sm80_gpu) return "sm80";
-    return KokkosIris::Impl::have_mfma_gpu ? "mfma" : "portable";
+  TileEngine default_engine() const {
+    if (const char* forced = std::getenv("KOKKOSIRIS_ENGINE")) {
+      for (const TileEngine engine : {TileEngine::portable, TileEngine::sm80, TileEngine::mfma}) {
+        if (forced == std::string(KokkosIris::Impl::to_string(engine))) return engine;
+      }
+    }
+    if (!on_gpu()) return TileEngine::packed;
+    if (KokkosIris::Impl::have_sm80_gpu) return TileEngine::sm80;
+    return KokkosIris::Impl::have_mfma_gpu ? TileEngine::mfma : TileEngine::portable;
+  }
+  /// One that the backend has besides, or the same if there is none.
+  TileEngine other_engine() const {
+    if (default_engine() != TileEngine::portable) return TileEngine::portable;
+    if (!on_gpu()) return TileEngine::packed;
+    if (KokkosIris::Impl::have_sm80_gpu) return TileEngine::sm80;
+    return KokkosIris::Impl::have_mfma_gpu ? TileEngine::mfma : TileEngine::portable;
   }
   bool has(Element element, Space space) const { return on_gpu() || ::Test::has(element, space); }
 

@@ -110,7 +110,7 @@ class MfmaStrides : public testing::Test {
   void expect_product(const MatrixRef<const T>& a, const MatrixRef<const T>& b) {
     std::vector<Acc> sums(static_cast<std::size_t>(a.rows * b.cols), Acc(-1e30));
     const ItemSchedule schedule = ItemSchedule::make(a.rows, b.cols, 1, 1024, 1024, 16, 1);
-    const Engine engine{{b, schedule, false}};
+    const Engine engine{{{b, schedule, false}}};
     with_team([&](const Team& team) {
       engine.compute(team, a, 0, 0, AccTile<Acc>{sums.data(), b.cols, a.rows, b.cols});
     });

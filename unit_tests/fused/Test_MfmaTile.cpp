@@ -132,7 +132,7 @@ class Product {
     m_b.write(b_values);
     Tile<Acc> out(c);
     const ItemSchedule schedule = ItemSchedule::make(c.m, c.n, 1, 1024, 1024, 16, 1);
-    const Engine engine{{matrix<T>(b), schedule, false}};
+    const Engine engine{{{matrix<T>(b), schedule, false}}};
     with_team<Engine>(
         [&](const Team& team) { engine.compute(team, matrix<T>(a), 0, 0, out.tile()); });
     check(c, out, a_values, b_values);
@@ -313,7 +313,8 @@ TYPED_TEST(MfmaTile, NothingIsReadOutsideOfOperands) {
           const auto a = a_page.ones<TypeParam>(laid_out(layout, extent, k), at_end);
           const auto b = b_page.ones<TypeParam>(laid_out(layout, k, extent), at_end);
           Tile<typename Engine::Acc> out(Case{extent, extent, k});
-          const Engine engine{{b, ItemSchedule::make(extent, extent, 1, 1024, 1024, 16, 1), false}};
+          const Engine engine{
+              {{b, ItemSchedule::make(extent, extent, 1, 1024, 1024, 16, 1), false}}};
           with_team<Engine>([&](const Team& team) { engine.compute(team, a, 0, 0, out.tile()); });
           for (std::int64_t i = 0; i < extent; ++i) {
             for (std::int64_t j = 0; j < extent; ++j) ASSERT_EQ(out.at(i, j), double(k));
@@ -365,7 +366,7 @@ TYPED_TEST(MfmaTile, ChunksOfColumns) {
   // Owners have 32, 32 and 31 columns, in blocks of 16.
   const ItemSchedule schedule = ItemSchedule::make(m, n, 3, m, 16, 16, 1);
   ASSERT_EQ(schedule.block_columns, 16);
-  const Engine engine{{{b.data(), k, n, n, 1}, schedule, false}};
+  const Engine engine{{{{b.data(), k, n, n, 1}, schedule, false}}};
   for (int owner = 0; owner < 3; ++owner) {
     const std::int64_t cols = schedule.columns_of(owner, 1);
     Tile<Acc> out(Case{m, cols, k});
@@ -423,7 +424,7 @@ TYPED_TEST(MfmaTile, ShardsMakeAPanel) {
       const PanelShards<TypeParam, ShardArray<TypeParam>> panel_shards{
           {shards.data()}, rows, shard_k, count, 1};
       const ItemSchedule schedule = ItemSchedule::make(rows, 1, 1, rows, 1, 16, 1);
-      const Engine engine{{{}, schedule, true}};
+      const Engine engine{{{{}, schedule, true}}};
       const std::size_t bytes = Engine::panel_bytes(schedule, count * shard_k, true);
       std::vector<char> buffer(bytes + 128, char(0xff));
       char* begin = buffer.data();
