@@ -57,24 +57,33 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint32_t shared_address([[maybe_unused]] const 
 #endif
 }
 
-/// Starts a copy of `valid` bytes, 0 to 16, from global to shared memory; the rest of the 16 bytes
-/// there becomes zero. Both addresses are multiples of 16; the source is not used if nothing is
-/// valid.
+/// Starts a copy of 16 bytes from global to shared memory. Unless they are `valid` they become zero
+/// there and the source is not used. Both addresses are multiples of 16.
 KOKKOS_FORCEINLINE_FUNCTION void copy_chunk([[maybe_unused]] std::uint32_t to,
                                             [[maybe_unused]] const void* from,
-                                            [[maybe_unused]] int valid) {
-  KOKKOSIRIS_SM80_ASM("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                      "r"(valid)
-                      : "memory");
+                                            [[maybe_unused]] bool valid) {
+  KOKKOSIRIS_SM80_ASM(
+      "{\n"
+      ".reg .pred ignored;\n"
+      "setp.eq.u32 ignored, %2, 0;\n"
+      "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, ignored;\n"
+      "}" ::"r"(to),
+      "l"(from), "r"(static_cast<int>(valid))
+      : "memory");
 }
 /// The same of one element of 4 or 8 bytes at a multiple of its size.
 template <int Bytes>
 KOKKOS_FORCEINLINE_FUNCTION void copy_element([[maybe_unused]] std::uint32_t to,
                                               [[maybe_unused]] const void* from,
-                                              [[maybe_unused]] int valid) {
-  KOKKOSIRIS_SM80_ASM("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                      "n"(Bytes), "r"(valid)
-                      : "memory");
+                                              [[maybe_unused]] bool valid) {
+  KOKKOSIRIS_SM80_ASM(
+      "{\n"
+      ".reg .pred ignored;\n"
+      "setp.eq.u32 ignored, %3, 0;\n"
+      "cp.async.ca.shared.global [%0], [%1], %2, ignored;\n"
+      "}" ::"r"(to),
+      "l"(from), "n"(Bytes), "r"(static_cast<int>(valid))
+      : "memory");
 }
 /// Ends a group of copies of this thread.
 KOKKOS_FORCEINLINE_FUNCTION void end_copies() {
@@ -85,6 +94,24 @@ KOKKOS_FORCEINLINE_FUNCTION void end_copies() {
 template <int Pending>
 KOKKOS_FORCEINLINE_FUNCTION void wait_copies() {
   KOKKOSIRIS_SM80_ASM("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+/// Loads from shared memory, and a store of 16 bits to it.
+KOKKOS_FORCEINLINE_FUNCTION void load_shared([[maybe_unused]] double& value,
+                                             [[maybe_unused]] std::uint32_t from) {
+  KOKKOSIRIS_SM80_ASM("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(from) : "memory");
+}
+KOKKOS_FORCEINLINE_FUNCTION void load_shared([[maybe_unused]] Elements<float>& four,
+                                             [[maybe_unused]] std::uint32_t from) {
+  KOKKOSIRIS_SM80_ASM("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                      : "=f"(four.values[0]), "=f"(four.values[1]), "=f"(four.values[2]),
+                        "=f"(four.values[3])
+                      : "r"(from)
+                      : "memory");
+}
+KOKKOS_FORCEINLINE_FUNCTION void store_shared([[maybe_unused]] std::uint32_t to,
+                                              [[maybe_unused]] std::uint16_t bits) {
+  KOKKOSIRIS_SM80_ASM("st.shared.b16 [%0], %1;" ::"r"(to), "h"(bits) : "memory");
 }
 
 /// Four 8 x 8 matrices of 16-bit elements: lanes 8 i to 8 i + 7 give the addresses of the rows (16

@@ -61,7 +61,7 @@ class TileProduct {
     // The usual ways in which operands lie have loops of their own. Float, which is multiplied from
     // lines along the rows, copies others element by element.
     constexpr Access rows = Access::along_rows;
-    constexpr Access other = sizeof(T) == 4 ? Access::elements : Access::along_k;
+    constexpr Access other = sizeof(T) == 4 ? Access::elements_along_k : Access::along_k;
     const Access a_access = access_of(a);
     const Access b_access = access_of(b);
     if (a_access == other && b_access == other) {
@@ -72,7 +72,7 @@ class TileProduct {
       compute_as<rows, other>(a, b, sums);
     } else if (a_access == rows && b_access == rows) {
       compute_as<rows, rows>(a, b, sums);
-    } else if constexpr (other != Access::elements) {
+    } else {
       compute_as<Access::elements, Access::elements>(a, b, sums);
     }
     const AccTile<Acc> result{out.data, out.ld, a.rows, b.rows};
@@ -87,81 +87,75 @@ class TileProduct {
   KOKKOS_FORCEINLINE_FUNCTION static void compute_as(const MatrixRef<const T>& a,
                                                      const MatrixRef<const T>& b, Sums& sums) {
     const int thread = team_thread();
-    Copies<A, B> copies{{a, thread},
-                        {b, thread},
-                        team_memory(),
-                        static_cast<int>(ceil_div(a.cols, stage_k<T, Tile>))};
-    multiply(copies, WarpProduct<T, Tile, lines_of<T>(A), lines_of<T>(B)>(sums), sums);
+    const int count = static_cast<int>(ceil_div(a.cols, stage_k<T, Tile>));
+    Copies<A, B> copies{{a, count, thread}, {b, count, thread}};
+    multiply(count, copies, WarpProduct<T, Tile, lines_of<T>(A), lines_of<T>(B)>(sums), sums);
   }
 
   template <Access A, Access B>
   struct Copies {
     OperandCopy<T, Tile, A> a;
     OperandCopy<T, Tile, B> b;
-    char* shared;
-    int left;  ///< stages whose copies have not begun
 
-    /// Starts copying step `step` of `Steps` of the next stage, if there is one, to its place.
+    /// Starts copying step `step` of `Steps` of the next stage to its place in shared memory.
     template <int Steps>
-    KOKKOS_FORCEINLINE_FUNCTION void start(int step, int place) const {
-      if (left <= 0) return;
-      const bool is_last = left == 1;
-      char* const stage = shared + place * stage_bytes;
+    KOKKOS_FORCEINLINE_FUNCTION void start(int step, std::uint32_t place) const {
       // Four steps copy a part of both operands, more steps one part in turns.
       constexpr int parts = 4;
       constexpr int turn = Steps > parts ? Steps / (2 * parts) : 1;
       const int number = Steps > parts ? step / turn / 2 : step;
       if (step % turn != 0) return;
-      if (Steps == parts || step / turn % 2 == 0) a.start(number, is_last, stage);
-      if (Steps == parts || step / turn % 2 == 1) b.start(number, is_last, stage + operand_bytes);
+      if (Steps == parts || step / turn % 2 == 0) a.start(number, place);
+      if (Steps == parts || step / turn % 2 == 1) b.start(number, place + operand_bytes);
     }
     /// All steps of the stage are started.
     KOKKOS_FORCEINLINE_FUNCTION void end() {
       end_copies();
       a.advance();
       b.advance();
-      --left;
-    }
-    KOKKOS_FORCEINLINE_FUNCTION Operands at(int place) const {
-      return {shared + place * stage_bytes, shared + place * stage_bytes + operand_bytes};
     }
   };
 
   /// The fragments of each step are read during the step before. The barrier of a stage is in the
   /// middle of its predecessor's last products, so that none waits with nothing to multiply; after
   /// it all have read the stage before the last, whose place the next copies take.
+  ///
+  /// Behind the last stage zeros are copied and read that are not used, which spares conditions.
   template <class Copies, class Warp>
-  KOKKOS_FORCEINLINE_FUNCTION static void multiply(Copies& copies, const Warp& warp, Sums& sums) {
+  KOKKOS_FORCEINLINE_FUNCTION static void multiply(int count, Copies& copies, const Warp& warp,
+                                                   Sums& sums) {
     constexpr int steps = Warp::steps;
-    const int count = copies.left;
     if (count == 0) return team_barrier();
+    const std::uint32_t first = shared_address(team_memory());
+    const std::uint32_t end = first + stages * stage_bytes;
     KOKKOSIRIS_SM80_NO_UNROLL
-    for (int s = 0; s < stages - 1; ++s) {
+    for (std::uint32_t place = first; place != end - stage_bytes; place += stage_bytes) {
       KOKKOSIRIS_UNROLL
-      for (int step = 0; step < steps; ++step) copies.template start<steps>(step, s);
+      for (int step = 0; step < steps; ++step) copies.template start<steps>(step, place);
       copies.end();
     }
     wait_copies<stages - 2>();
     team_barrier();
     typename Warp::Fragment fragments[2];
-    warp.read(copies.at(0), 0, fragments[0]);
-    int place = 0, last = stages - 1;
+    warp.read(first, 0, fragments[0]);
+    std::uint32_t place = first, last = end - stage_bytes;
     KOKKOSIRIS_SM80_NO_UNROLL
     for (int s = 0; s < count; ++s) {
-      const int next = place == stages - 1 ? 0 : place + 1;
+      std::uint32_t next = place + stage_bytes == end ? first : place + stage_bytes;
+      // In one register: else each address has the first place added anew.
+      hide(next);
       KOKKOSIRIS_UNROLL
       for (int step = 0; step < steps; ++step) {
         typename Warp::Fragment& held = fragments[step % 2];
         typename Warp::Fragment& coming = fragments[(step + 1) % 2];
-        if (step + 1 < steps) warp.read(copies.at(place), step + 1, coming);
+        if (step + 1 < steps) warp.read(place, step + 1, coming);
         copies.template start<steps>(step, last);
         warp.multiply(held, 0, sums);
         if (step + 1 == steps) {
           copies.end();
           wait_copies<stages - 2>();
           team_barrier();
-          // Behind the last stage this reads what is not used.
-          warp.read(copies.at(next), 0, coming);
+          warp.read(next, 0, coming);
         }
         warp.multiply(held, 1, sums);
       }

@@ -58,11 +58,12 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr int chunk_offset(int line, int chunk) {
          (((chunk - stretch * row_chunks) ^ spread(line)) * chunk_bytes);
 }
 
-/// How an operand is copied.
+/// How an operand is copied. Chunks are whole: one that ends within a chunk is copied by elements.
 enum class Access : std::int32_t {
-  along_k,     ///< in chunks along K
-  along_rows,  ///< in chunks along the rows
-  elements     ///< element by element: what begins at no multiple of 16 bytes, or is not adjacent
+  along_k,           ///< in chunks along K; not in float
+  along_rows,        ///< in chunks along the rows
+  elements_along_k,  ///< element by element, which are adjacent along K: float
+  elements           ///< element by element, whatever else there is
 };
 
 /// How it lies then.
@@ -73,12 +74,14 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Lines lines_of(Access access) {
 
 template <class T>
 KOKKOS_FUNCTION Access access_of(const MatrixRef<const T>& m) {
-  const auto lines_aligned = [&](std::int64_t lines, std::int64_t stride) {
-    return is_aligned(m.data) && (lines <= 1 || stride % chunk_elements<T> == 0);
+  constexpr int n = chunk_elements<T>;
+  const auto in_chunks = [&](std::int64_t length, std::int64_t lines, std::int64_t stride) {
+    return is_aligned(m.data) && length % n == 0 && (lines <= 1 || stride % n == 0);
   };
-  if (m.row_stride == 1 && lines_aligned(m.cols, m.col_stride)) return Access::along_rows;
-  const bool chunks = !std::is_same_v<T, float> && m.col_stride == 1;
-  return chunks && lines_aligned(m.rows, m.row_stride) ? Access::along_k : Access::elements;
+  if (m.row_stride == 1 && in_chunks(m.rows, m.cols, m.col_stride)) return Access::along_rows;
+  if (m.col_stride != 1) return Access::elements;
+  if (std::is_same_v<T, float>) return Access::elements_along_k;
+  return in_chunks(m.cols, m.rows, m.row_stride) ? Access::along_k : Access::elements;
 }
 
 /// Which chunks, or elements, of a stage a thread copies: those at a first row and column (along
@@ -112,72 +115,82 @@ struct CopyPlan<T, Tile, Access::along_rows> {
 /// The lanes of a warp have 8 elements along K of 4 rows, which lie in different banks.
 template <class T, int Tile>
 struct CopyPlan<T, Tile, Access::elements> {
-  static constexpr int ks = stretch_k<T> < 32 ? stretch_k<T> / 8 : 4;  ///< warps along K
-  static constexpr int row_step = team_threads / (8 * ks);
-  static constexpr int column_step = 8 * ks;
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int row(int thread) {
-    return thread / 8 % 4 + thread / (32 * ks) * 4;
-  }
+  static constexpr int column_step = 8;
+  static constexpr int row_step = team_threads / column_step;
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int row(int thread) { return thread / column_step; }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int column(int thread) {
-    return thread % 8 + thread / 32 % ks * 8;
+    return thread % column_step;
   }
 };
+template <class T, int Tile>
+struct CopyPlan<T, Tile, Access::elements_along_k> : CopyPlan<T, Tile, Access::elements> {};
 
 /// A thread's copies of an operand of up to `Tile` rows, a stage at a time, in four parts, so that
-/// copies do not queue before the loads of fragments. What is outside the operand becomes zero in
-/// shared memory. Ending the groups of copies is the caller's.
+/// copies do not queue before the loads of fragments. Behind the end of K there are zeros in shared
+/// memory, and in place of rows behind the last one copies of it: their products are not stored.
+/// Whatever can be is done before: the loop of a float product has three instructions for anything
+/// but multiply-adds in twenty of those. Ending the groups of copies is the caller's.
 template <class T, int Tile, Access How>
 class OperandCopy {
   using Plan = CopyPlan<T, Tile, How>;
   static constexpr int n = chunk_elements<T>;
   static constexpr Lines along = lines_of<T>(How);
+  static constexpr bool in_chunks = How == Access::along_k || How == Access::along_rows;
+  static constexpr bool is_adjacent_along_k =
+      How == Access::along_k || How == Access::elements_along_k;
+  static constexpr int k = stage_k<T, Tile>;
+  static constexpr int row_rounds = Tile / Plan::row_step;
+  static constexpr int column_rounds = k / Plan::column_step;
 
  public:
   static constexpr int parts = 4;
 
-  KOKKOS_FORCEINLINE_FUNCTION OperandCopy(const MatrixRef<const T>& m, int thread)
-      : m_from(m.at(Plan::row(thread), Plan::column(thread))),
-        m_row_step(Plan::row_step * m.row_stride),
-        m_column_step(Plan::column_step * m.col_stride),
-        m_rows(static_cast<int>(m.rows) - Plan::row(thread)),
-        m_tail(static_cast<int>((m.cols - 1) % stage_k<T, Tile>) + 1 - Plan::column(thread)),
-        m_to(offset(Plan::row(thread), Plan::column(thread))) {}
+  /// \param count stages that K has; those behind them are all zero
+  KOKKOS_FORCEINLINE_FUNCTION OperandCopy(const MatrixRef<const T>& m, int count, int thread)
+      : m_column_step(Plan::column_step * m.col_stride),
+        m_left(count),
+        m_tail(static_cast<int>((m.cols - 1) % k) + 1 - Plan::column(thread)),
+        m_to(offset(Plan::row(thread), Plan::column(thread))) {
+    const std::int64_t last = m.rows - (How == Access::along_rows ? n : 1);
+    KOKKOSIRIS_UNROLL
+    for (int r = 0; r < row_rounds; ++r) {
+      m_from[r] = m.at(min64(Plan::row(thread) + r * Plan::row_step, last), Plan::column(thread));
+    }
+    set_columns();
+  }
 
   /// Starts part `part` of the present stage to its operand in shared memory.
-  /// \param is_last the stage may be shorter
-  KOKKOS_FORCEINLINE_FUNCTION void start(int part, bool is_last, char* operand) const {
-    const int columns = is_last ? m_tail : stage_k<T, Tile>;
-    constexpr int rounds = Tile / Plan::row_step * (stage_k<T, Tile> / Plan::column_step);
-    static_assert(rounds % parts == 0);
-    if constexpr (How != Access::elements) {
+  KOKKOS_FORCEINLINE_FUNCTION void start(int part, std::uint32_t operand) const {
+    constexpr int rounds = row_rounds * column_rounds / parts;
+    static_assert(row_rounds * column_rounds % parts == 0);
+    if constexpr (in_chunks || sizeof(T) > 2) {
       KOKKOSIRIS_UNROLL
-      for (int i = part * (rounds / parts); i < (part + 1) * (rounds / parts); ++i) {
-        copy_chunk(shared_address(operand) + to(i), from(i), valid_bytes(i, columns));
-      }
-    } else if constexpr (sizeof(T) > 2) {
-      KOKKOSIRIS_UNROLL
-      for (int i = part * (rounds / parts); i < (part + 1) * (rounds / parts); ++i) {
-        copy_element<sizeof(T)>(shared_address(operand) + to(i), from(i),
-                                is_inside(i, columns) ? int(sizeof(T)) : 0);
+      for (int i = part * rounds; i < (part + 1) * rounds; ++i) {
+        if constexpr (in_chunks) {
+          copy_chunk(operand + to(i), from(i), is_inside(i));
+        } else {
+          copy_element<sizeof(T)>(operand + to(i), from(i), is_inside(i));
+        }
       }
     } else {
       // There is no asynchronous copy of two bytes.
-      T values[rounds / parts];
+      std::uint16_t values[rounds];
       KOKKOSIRIS_UNROLL
-      for (int i = 0; i < rounds / parts; ++i) {
-        const int round = part * (rounds / parts) + i;
-        values[i] = is_inside(round, columns) ? *from(round) : T::from_bits(0);
+      for (int i = 0; i < rounds; ++i) {
+        values[i] = is_inside(part * rounds + i) ? from(part * rounds + i)->m_bits : 0;
       }
       KOKKOSIRIS_UNROLL
-      for (int i = 0; i < rounds / parts; ++i) {
-        *reinterpret_cast<T*>(operand + to(part * (rounds / parts) + i)) = values[i];
-      }
+      for (int i = 0; i < rounds; ++i) store_shared(operand + to(part * rounds + i), values[i]);
     }
   }
   /// Goes on to the next stage.
   KOKKOS_FORCEINLINE_FUNCTION void advance() {
-    m_from += How == Access::along_k ? stage_k<T, Tile>
-                                     : stage_k<T, Tile> / Plan::column_step * m_column_step;
+    KOKKOSIRIS_UNROLL
+    for (int r = 0; r < row_rounds; ++r) {
+      m_from[r] += is_adjacent_along_k ? k : column_rounds * m_column_step;
+    }
+    --m_left;
+    set_columns();
   }
 
  private:
@@ -188,14 +201,14 @@ class OperandCopy {
   }
   /// Rows and columns of round `i`, counted from the thread's first.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int rows_to(int i) {
-    return i % (Tile / Plan::row_step) * Plan::row_step;
+    return i % row_rounds * Plan::row_step;
   }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int columns_to(int i) {
-    return i / (Tile / Plan::row_step) * Plan::column_step;
+    return i / row_rounds * Plan::column_step;
   }
   KOKKOS_FORCEINLINE_FUNCTION const T* from(int i) const {
-    return m_from + i % (Tile / Plan::row_step) * m_row_step +
-           i / (Tile / Plan::row_step) * m_column_step;
+    return m_from[i % row_rounds] +
+           (is_adjacent_along_k ? columns_to(i) : i / row_rounds * m_column_step);
   }
   /// Offset of round `i`. What a step adds to the last three bits of a line or a chunk they do not
   /// have yet, so it is the same to exchange places by both.
@@ -206,22 +219,17 @@ class OperandCopy {
            chunk_offset<T, Tile, along>(lines & ~7, chunks & ~7) +
            (lines & 7) * line_bytes<T, Tile, along>;
   }
-  KOKKOS_FORCEINLINE_FUNCTION bool is_inside(int i, int columns) const {
-    return rows_to(i) < m_rows && columns_to(i) < columns;
-  }
-  /// Bytes of chunk `i` that are in the operand.
-  KOKKOS_FORCEINLINE_FUNCTION int valid_bytes(int i, int columns) const {
-    if (!is_inside(i, columns)) return 0;
-    const int left = How == Access::along_k ? columns - columns_to(i) : m_rows;
-    return left >= n ? chunk_bytes : left * int(sizeof(T));
+  KOKKOS_FORCEINLINE_FUNCTION bool is_inside(int i) const { return columns_to(i) < m_columns; }
+  KOKKOS_FORCEINLINE_FUNCTION void set_columns() {
+    m_columns = m_left > 1 ? k : m_left == 1 ? m_tail : 0;
   }
 
-  const T* m_from;             ///< the thread's first element of the stage
-  std::int64_t m_row_step;     ///< elements from row to row of its copies
-  std::int64_t m_column_step;  ///< and along K
-  int m_rows;                  ///< rows from its first one on
-  int m_tail;                  ///< columns from its first one on, in the last stage
-  std::uint32_t m_to;          ///< offset of its first element in shared memory
+  const T* m_from[row_rounds];  ///< the thread's first elements of the stage
+  std::int64_t m_column_step;   ///< elements from column to column of its copies
+  int m_left;                   ///< stages from the present one on
+  int m_tail;                   ///< columns from the thread's first one on, in the last stage
+  int m_columns;                ///< and in the present one, if there are fewer than in a stage
+  std::uint32_t m_to;           ///< offset of its first element in shared memory
 };
 
 }  // namespace KokkosIris::Impl::Sm80

@@ -8,6 +8,7 @@
 #define KOKKOSIRIS_SM80_TEAM_HPP
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 #include <fused/arch/sm80/KokkosIris_Sm80Stage.hpp>
 
 #if defined(__CUDACC__)
@@ -18,11 +19,16 @@
 
 namespace KokkosIris::Impl::Sm80 {
 
-/// Makes the value of a pointer unknown to the compiler.
-template <class Pointer>
-KOKKOS_FORCEINLINE_FUNCTION void hide([[maybe_unused]] Pointer& pointer) {
+/// Makes a value unknown to the compiler.
+template <class Function>
+KOKKOS_FORCEINLINE_FUNCTION void hide([[maybe_unused]] Function*& pointer) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+l"(pointer));
+#endif
+}
+KOKKOS_FORCEINLINE_FUNCTION void hide([[maybe_unused]] std::uint32_t& number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
 #endif
 }
 

@@ -11,7 +11,7 @@
 ///
 /// A WarpTile has the lane's sums; `for_each_run(body)` calls body(row, column, values) for those
 /// that are adjacent in a row of the result, counted from the tile's first element. A WarpProduct
-/// adds products to them, in `steps` of a stage: `read(operands, step, fragment)` loads what
+/// adds products to them, in `steps` of a stage: `read(stage, step, fragment)` loads what
 /// `multiply(fragment, half, tile)` multiplies, one half of it at a time.
 
 #ifndef KOKKOSIRIS_SM80_WARP_PRODUCT_HPP
@@ -25,12 +25,6 @@
 #include <type_traits>
 
 namespace KokkosIris::Impl::Sm80 {
-
-/// A stage in shared memory.
-struct Operands {
-  const char* a;
-  const char* b;
-};
 
 /// Blocks of 16 x 8. A group's warps are in two rows.
 template <class Acc, int Tile>
@@ -131,15 +125,14 @@ class WarpProduct<double, Tile, A, B> {
         m_b_offset(first_offset<B>(tile.first_column + tile.lane / 4,
                                    tile.group * group_k<double, Tile> + tile.lane % 4)) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION void read(const Operands& operands, int step,
-                                        Fragment& fragment) const {
+  KOKKOS_FORCEINLINE_FUNCTION void read(std::uint32_t stage, int step, Fragment& fragment) const {
     KOKKOSIRIS_UNROLL
     for (int i = 0; i < 2 * Sums::rows; ++i) {
-      fragment.a[i] = *reinterpret_cast<const double*>(operands.a + offset<A>(m_a_offset, i, step));
+      load_shared(fragment.a[i], stage + offset<A>(m_a_offset, i, step));
     }
     KOKKOSIRIS_UNROLL
     for (int j = 0; j < Sums::columns; ++j) {
-      fragment.b[j] = *reinterpret_cast<const double*>(operands.b + offset<B>(m_b_offset, j, step));
+      load_shared(fragment.b[j], stage + operand_bytes + offset<B>(m_b_offset, j, step));
     }
   }
 
@@ -193,20 +186,16 @@ class WarpProduct<float, Tile, Lines::ks, Lines::ks> {
         m_row_chunk(tile.row_chunk),
         m_column_chunk(tile.column_chunk) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION void read(const Operands& operands, int step,
-                                        Fragment& fragment) const {
+  KOKKOS_FORCEINLINE_FUNCTION void read(std::uint32_t stage, int step, Fragment& fragment) const {
     // A group's first line is a multiple of eight, so the step alone decides on the exchange.
     const int first = m_first_line * line_bytes<float, Tile, Lines::ks>;
-    const char* const a =
-        operands.a + first + chunk_offset<float, Tile, Lines::ks>(step, m_row_chunk);
-    const char* const b =
-        operands.b + first + chunk_offset<float, Tile, Lines::ks>(step, m_column_chunk);
+    const std::uint32_t a = stage + first + chunk_offset<float, Tile, Lines::ks>(step, m_row_chunk);
+    const std::uint32_t b =
+        stage + operand_bytes + first + chunk_offset<float, Tile, Lines::ks>(step, m_column_chunk);
     KOKKOSIRIS_UNROLL
     for (int i = 0; i < 2; ++i) {
-      fragment.a[i] =
-          *reinterpret_cast<const Elements<float>*>(a + i * Sums::far * int(sizeof(float)));
-      fragment.b[i] =
-          *reinterpret_cast<const Elements<float>*>(b + i * Sums::far * int(sizeof(float)));
+      load_shared(fragment.a[i], a + i * Sums::far * int(sizeof(float)));
+      load_shared(fragment.b[i], b + i * Sums::far * int(sizeof(float)));
     }
   }
 
@@ -250,10 +239,9 @@ class WarpProduct {
                                    tile.group * group_k<T, Tile> + tile.lane / 8 % 2 * 8,
                                    tile.lane % 8)) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION void read(const Operands& operands, int step,
-                                        Fragment& fragment) const {
-    read_operand<A>(shared_address(operands.a), m_a_offset, step, fragment.a);
-    read_operand<B>(shared_address(operands.b), m_b_offset, step, fragment.b);
+  KOKKOS_FORCEINLINE_FUNCTION void read(std::uint32_t stage, int step, Fragment& fragment) const {
+    read_operand<A>(stage, m_a_offset, step, fragment.a);
+    read_operand<B>(stage + operand_bytes, m_b_offset, step, fragment.b);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void multiply(const Fragment& fragment, int half, Sums& tile) const {
