@@ -22,10 +22,11 @@
 
 namespace KokkosIris::Impl {
 
-/// Bytes that a rank sends to all others together up to which packets are faster. Measured: on two
-/// H200, and between two processes on cores that share a cache.
+/// Bytes that a rank sends to all others together up to which packets are faster. On the host,
+/// where ranks share memory and its caches, flags cost less than packets from a cache line or two
+/// on.
 template <bool Host>
-inline constexpr std::int64_t most_packet_bytes = Host ? 4096 : 262144;
+inline constexpr std::int64_t most_packet_bytes = Host ? 128 : 262144;
 
 template <bool Host>
 CollectiveForm choose_form(const CollectiveProblem& problem, const CollectiveConfig& config) {
