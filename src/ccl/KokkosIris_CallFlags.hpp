@@ -137,8 +137,9 @@ struct CallFlags {
                         [&](int peer) { return &done[peer].value; })) {
         return;
       }
+      // Read by later kernels only.
       local->finished.value = 0;
-      store_release(&local->generation.value, call);
+      store_relaxed(&local->generation.value, call);
     });
   }
 

@@ -26,7 +26,7 @@ namespace KokkosIris::Impl {
 /// where ranks share memory and its caches, flags cost less than packets from a cache line or two
 /// on.
 template <bool Host>
-inline constexpr std::int64_t most_packet_bytes = Host ? 128 : 262144;
+inline constexpr std::int64_t most_packet_bytes = Host ? 128 : 1 << 20;
 
 template <bool Host>
 CollectiveForm choose_form(const CollectiveProblem& problem, const CollectiveConfig& config) {

@@ -70,10 +70,10 @@ struct PacketBuffers {
   template <class Team>
   KOKKOS_FUNCTION void count(const Team& team, std::uint64_t call) const {
     team.team_barrier();
-    Kokkos::single(Kokkos::PerTeam(team), [&] {
-      if (call == 0) return;
-      for (int i = team.league_rank(); i < league; i += team.league_size()) calls[i] = call;
-    });
+    if (call == 0) return;
+    const int teams = team.league_size();
+    const int first = team.league_rank() + team.team_rank() * teams;
+    for (int i = first; i < league; i += teams * team.team_size()) calls[i] = call;
   }
   /// Waits for a packet.
   /// \return false if given up
@@ -130,7 +130,7 @@ struct Payloads {
 template <class T, CollectiveOperation operation>
 struct PacketKernel {
   /// Threads of a team on a GPU.
-  static constexpr int team_threads = 256;
+  static constexpr int team_threads = 512;
   static constexpr bool gathers = operation == CollectiveOperation::all_gather;
   static constexpr bool scatters = operation == CollectiveOperation::reduce_scatter;
 
