@@ -27,9 +27,9 @@
 #ifndef KOKKOSIRIS_BENCH_GPU_FUSED_BENCH_HPP
 #define KOKKOSIRIS_BENCH_GPU_FUSED_BENCH_HPP
 
+#include <GpuAlignedClock.hpp>
 #include <GpuFusedBlas.hpp>
 #include <GpuFusedNccl.hpp>
-#include <GpuStream.hpp>
 #include <Session.hpp>
 #include <cstdint>
 #include <functional>
@@ -81,11 +81,9 @@ class GpuFusedBench {
   Context m_context;
   std::optional<Context> m_alone;
   ExecutionSpace m_exec;
-  StreamClock m_clock;
+  GpuAlignedClock m_clock;
   std::unique_ptr<CublasLt> m_blas;
   std::unique_ptr<Nccl> m_nccl;
-  Kokkos::View<std::uint64_t[2], Kokkos::SharedHostPinnedSpace> m_words;
-  std::uint64_t m_tickets = 0;
 };
 
 /// \name The cells of one element type, one function a file

@@ -7,13 +7,10 @@
 
 #include <GpuBench.hpp>
 #include <GpuFusedBench.hpp>
-#include <RawGpu.hpp>
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <limits>
-#include <rma/KokkosIris_DeviceBarrier.hpp>
 #include <vector>
 
 namespace Bench {
@@ -21,19 +18,6 @@ namespace {
 
 constexpr std::size_t heap_size = std::size_t(6) << 30;
 constexpr std::size_t alone_heap_size = std::size_t(2) << 30;
-
-using KokkosIris::DeviceContext;
-
-/// One thread of each GPU. The wait for the host has an end, some milliseconds, in case that a call
-/// of the host waits for the stream: such a sample then has the host's time in it, and the program
-/// goes on.
-__global__ void hold_and_meet(DeviceContext context, const std::uint64_t* submitted,
-                              std::uint64_t ticket, std::uint64_t* failed) {
-  constexpr int most_polls = 4096;
-  for (int poll = 0; poll < most_polls && Raw::load_acquire(submitted) < ticket; ++poll) {
-  }
-  if (!barrier(context)) *failed = 1;
-}
 
 bool on_all_ranks(bool word) {
   int all = word ? 1 : 0;
@@ -64,7 +48,7 @@ GpuFusedBench::GpuFusedBench(Session& session)
       m_context(MPI_COMM_WORLD, {.heap_size = heap_size}),
       // A stream of its own: that of the default instance may be one that cannot be captured.
       m_exec(Kokkos::Experimental::partition_space(Kokkos::Cuda(), 1)[0]),
-      m_words("words") {
+      m_clock(m_context.device(), m_exec.cuda_stream()) {
   find_libraries();
 }
 
@@ -94,14 +78,7 @@ void GpuFusedBench::find_libraries() {
 }
 
 double GpuFusedBench::aligned_time(const std::function<void()>& enqueue) {
-  std::atomic_ref<std::uint64_t> submitted(m_words(0));
-  ++m_tickets;
-  hold_and_meet<<<1, 1, 0, stream()>>>(m_context.device(), &m_words(0), m_tickets, &m_words(1));
-  m_clock.begin(stream());
-  enqueue();
-  m_clock.end(stream());
-  submitted.store(m_tickets, std::memory_order_release);
-  return m_clock.elapsed();
+  return m_clock.time(enqueue);
 }
 
 std::size_t GpuFusedBench::fastest(const std::vector<std::function<void()>>& ways) {
@@ -122,7 +99,7 @@ std::size_t GpuFusedBench::fastest(const std::vector<std::function<void()>>& way
 
 void GpuFusedBench::require_success(const std::string& cell) const {
   m_exec.fence("success");
-  require_everywhere(m_words(1) == 0, cell + ": the GPUs did not meet");
+  m_clock.require_success(cell);
 }
 
 }  // namespace Bench

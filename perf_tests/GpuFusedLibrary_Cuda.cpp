@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Copyright Contributors to the KokkosIris project
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// requires: fused
-
 #include <dlfcn.h>
 
 #include <GpuFusedLibrary.hpp>

@@ -7,6 +7,7 @@
 #ifndef KOKKOSIRIS_HPP
 #define KOKKOSIRIS_HPP
 
+#include <ccl/KokkosIris_Collectives.hpp>
 #include <core/KokkosIris_Config.hpp>
 #include <core/KokkosIris_Environment.hpp>
 #include <core/KokkosIris_Error.hpp>

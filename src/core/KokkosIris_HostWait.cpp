@@ -29,8 +29,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// True for waits of fused operations for a certain rank.
-bool is_in_fused_operation(WaitSite site) {
+/// True for waits of fused and collective operations for a certain rank.
+bool is_in_operation(WaitSite site) {
   switch (site.phase) {
     case WaitPhase::peer_entry:
     case WaitPhase::peer_partial:
@@ -60,7 +60,7 @@ const char* to_string(WaitPhase phase) noexcept {
     case WaitPhase::copy_engine_quiet:
       return "the completion of copies";
     case WaitPhase::peer_entry:
-      return "the start of the fused operation";
+      return "the start of the operation";
     case WaitPhase::operand_packed:
       return "the other teams of this rank";
     case WaitPhase::peer_partial:
@@ -68,9 +68,9 @@ const char* to_string(WaitPhase phase) noexcept {
     case WaitPhase::peer_space:
       return "room in the staging of tiles";
     case WaitPhase::peer_completion:
-      return "the completion of the fused operation";
+      return "the completion of the operation";
     case WaitPhase::peer_operand:
-      return "its shard of an operand";
+      return "its part of an operand";
     case WaitPhase::outdated_workspace:
       return "nothing, with a workspace that was given up before";
   }
@@ -110,7 +110,7 @@ bool Runtime::find_departed(WaitSite site, bool& orderly, int& who) const {
 /// returns, so that rank has done its part of the operation, which a last look finds, or was never
 /// in it: it will not come.
 bool Runtime::peer_is_elsewhere(WaitSite site) const {
-  if (!is_in_fused_operation(site)) return false;
+  if (!is_in_operation(site)) return false;
   const std::uint64_t next = m_generation + 1;  // unchanged while this rank's host is in a kernel
   return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
 }
@@ -120,7 +120,7 @@ bool Runtime::peer_is_elsewhere(WaitSite site) const {
 /// their calls in different orders. (Where kernels run beside the host, a rank that is merely in
 /// another call may have launched its part before.) Called by any thread.
 bool Runtime::peer_will_not_launch(WaitSite site) const {
-  if (!is_in_fused_operation(site)) return false;
+  if (!is_in_operation(site)) return false;
   const auto entered = [this](int rank) {
     const ControlBlock& block = control(rank);
     return std::max(block.arrivals[0].generation.load(std::memory_order_acquire),
@@ -140,7 +140,7 @@ bool Runtime::peer_will_not_launch(WaitSite site) const {
 /// operation uses another workspace than this rank; 0: none. Launches that are complete on both
 /// sides never differ.
 std::uint64_t Runtime::other_launch(WaitSite site) const {
-  if (!is_in_fused_operation(site)) return 0;
+  if (!is_in_operation(site)) return 0;
   for (std::uint32_t slot = 0; slot < shown_launches; ++slot) {
     const std::uint64_t mine = control(m_rank).launches[slot].load(std::memory_order_acquire);
     const std::uint64_t theirs = control(site.peer).launches[slot].load(std::memory_order_acquire);
@@ -279,7 +279,7 @@ void Runtime::give_up_on_other_workspace(WaitSite site, std::uint64_t launch) no
               "rank " + std::to_string(site.peer) + " uses the workspace of number " +
                   std::to_string(launch & 0xffffffffu) + " and rank " + std::to_string(m_rank) +
                   " that of number " + std::to_string(mine & 0xffffffffu) +
-                  " for the same fused operation (FusedWorkspace::number()), while rank " +
+                  " for the same operation (number() of the workspace), while rank " +
                   std::to_string(m_rank) + " waits for " + describe(site) +
                   "; all ranks must pass the workspaces of the same earlier call");
 }

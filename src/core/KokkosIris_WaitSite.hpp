@@ -20,12 +20,12 @@ enum class WaitPhase : std::int32_t {
   user_wait,           ///< a condition given to wait_until, wait_any or wait_all
   copy_engine_space,   ///< room in the ring of the copy engine
   copy_engine_quiet,   ///< completion of submitted copies
-  peer_entry,          ///< a peer to enter the fused operation
+  peer_entry,          ///< a peer to enter the operation
   operand_packed,      ///< the other teams of this rank
   peer_partial,        ///< a peer's tile, partial or finished
   peer_space,          ///< room in the staging of a tile exchange
-  peer_completion,     ///< a peer to finish its part of the fused operation
-  peer_operand,        ///< a peer's shard of an operand
+  peer_completion,     ///< a peer to finish its part of the operation
+  peer_operand,        ///< a peer's part of an operand
   outdated_workspace,  ///< an error: the workspace was given up in an earlier call
 };
 
