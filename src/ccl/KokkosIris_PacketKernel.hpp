@@ -104,7 +104,7 @@ struct Payloads {
     if (is_word(from, packet)) return read_word<std::uint64_t>(from);
     Elements some{};
     for (std::int64_t i = 0; i < elements; ++i) {
-      if (packet * elements + i < count) some.items[i] = from[i];
+      if (packet * elements + i < count) some.items[i] = read_word<T>(from + i);
     }
     return Kokkos::bit_cast<std::uint64_t>(some);
   }
@@ -114,7 +114,7 @@ struct Payloads {
     if (is_word(to, packet)) return write_word(to, payload);
     const auto some = Kokkos::bit_cast<Elements>(payload);
     for (std::int64_t i = 0; i < elements; ++i) {
-      if (packet * elements + i < count) to[i] = some.items[i];
+      if (packet * elements + i < count) write_word(to + i, some.items[i]);
     }
   }
 
