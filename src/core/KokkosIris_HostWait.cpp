@@ -61,7 +61,7 @@ const char* to_string(WaitPhase phase) noexcept {
       return "the completion of copies";
     case WaitPhase::peer_entry:
       return "the start of the operation";
-    case WaitPhase::operand_packed:
+    case WaitPhase::other_teams:
       return "the other teams of this rank";
     case WaitPhase::peer_partial:
       return "a partial tile";
