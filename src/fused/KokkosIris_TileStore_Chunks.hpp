@@ -106,8 +106,7 @@ struct ChunkTileStore {
           [&](std::int64_t j, std::int64_t i, T value) { store_element(to + i * ld + j, value); });
       return;
     }
-    if (from.col_stride != 1 || !is_aligned(from.data) ||
-        (from.rows > 1 && from.row_stride % chunk_elements<T> != 0)) {
+    if (from.col_stride != 1 || (from.rows > 1 && from.row_stride % chunk_elements<T> != 0)) {
       // Elements that are not loaded as a chunk are no faster for being one run.
       for_each_run<Batch>(
           team, from.rows, from.cols, 1,
@@ -118,7 +117,8 @@ struct ChunkTileStore {
     for_each_run<Batch>(
         team, from.rows, from.cols, chunk_elements<T>,
         [&](std::int64_t i, std::int64_t j) {
-          return load_elements(from.at(i, j), 1, valid_from<T>(j, from.cols), true);
+          const T* const source = from.at(i, j);
+          return load_elements(source, 1, valid_from<T>(j, from.cols), is_aligned(source));
         },
         [&](std::int64_t i, std::int64_t j, const Chunk& chunk) {
           T* const target = to + i * ld + j;
