@@ -26,12 +26,6 @@ concept LoadsParts = requires(char* buffer) {
   Engine::rows_in_buffer(buffer, 0, 0);
 };
 
-/// Engines that limit how many teams transfer at once.
-template <class Engine>
-concept TakesTurns = requires {
-  Engine::transfers_at_once;
-};
-
 /// Base of the kernels. Teams walk through their items; every function is called by whole teams.
 template <class T, class Engine>
 struct FusedKernel {
@@ -145,22 +139,6 @@ struct FusedKernel {
     return static_cast<const void*>(tile.data) == static_cast<const void*>(out.data);
   }
 
-  /// Around reads and writes of peers' memory, which go in turns if the engine has it so and teams
-  /// have several items: a team's last transfer has no work to be hidden by.
-  template <class Team>
-  KOKKOS_FUNCTION bool begin_transfer(const Team& team) const {
-    if constexpr (TakesTurns<Engine>) {
-      if (takes_turns(team)) return exchange.begin_turn(team, Engine::transfers_at_once);
-    }
-    return true;
-  }
-  template <class Team>
-  KOKKOS_FUNCTION void end_transfer(const Team& team) const {
-    if constexpr (TakesTurns<Engine>) {
-      if (takes_turns(team)) exchange.end_turn(team);
-    }
-  }
-
   /// Brings a computed tile that only this rank needs to its final place.
   template <class Team>
   KOKKOS_FUNCTION void finish(const Team& team, const Tile& result, const MatrixRef<T>& out) const {
@@ -170,11 +148,6 @@ struct FusedKernel {
   }
 
  private:
-  template <class Team>
-  KOKKOS_FUNCTION bool takes_turns(const Team& team) const {
-    return exchange.size() > 1 && schedule.items() > team.league_size();
-  }
-
   /// Into how many parts panels are cut, for each team to load one, if they are fewer than teams.
   KOKKOS_FUNCTION std::int64_t parts_of_panels(std::int64_t teams) const {
     if constexpr (LoadsParts<Engine>) return max64(1, teams / schedule.panels);

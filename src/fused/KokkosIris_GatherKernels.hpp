@@ -105,11 +105,9 @@ struct MatmulGatherKernel : FusedKernel<T, Engine> {
         if (!exchange.wait_entry(team, call, exchange.peer(step))) return;
       }
       const int done = this->is_in_place(tile, target(0)) ? 1 : 0;
-      if (!this->begin_transfer(team)) return;
       this->engine.tile_store().sum(
           team, 1, [&](int) { return tile; }, exchange.size() - done,
           [&](int t) { return target(t + done); }, 1 - done);
-      this->end_transfer(team);
     }
     exchange.leave(team, call);
   }

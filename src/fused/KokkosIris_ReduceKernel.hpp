@@ -114,10 +114,8 @@ struct ReduceKernel : FusedKernel<T, Engine> {
       return exchange.operand_of(exchange.peer(t), c)
           .block(item.row, target_column, item.rows, cols);
     };
-    if (!this->begin_transfer(team)) return false;
     this->engine.tile_store().sum(team, exchange.size(), part, AllRanks ? exchange.size() : 1,
                                   target, 1);
-    this->end_transfer(team);
     for (int step = 1; step < exchange.size(); ++step) {
       exchange.release_slot(team, call, number, exchange.peer(step));
     }

@@ -31,9 +31,6 @@ struct Sm80TileEngine : ChunkEngine<T, Sm80::batch, Tile> {
   using typename Base::Acc;
   using typename Base::Panel;
 
-  /// Teams whose transfers fill the link: each has 32 KiB under way.
-  static constexpr int transfers_at_once = 32;
-
   static constexpr bool launches_itself = true;
   /// Enqueues a kernel of teams of this engine.
   template <class Kernel>

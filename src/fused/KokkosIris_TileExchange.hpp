@@ -35,8 +35,6 @@ struct LocalWords {
   PaddedFlag generation;  ///< calls that are complete, or given_up
   PaddedFlag arrivals;    ///< teams at the barrier of the league, in this call
   PaddedFlag finished;    ///< teams that have done their items, in this call
-  PaddedFlag turns;       ///< transfers that have asked for their turn, in this call
-  PaddedFlag turns_over;  ///< and those that are over
 };
 
 /// The exchange part of a prepared workspace; trivially copyable, used by the teams of one kernel.
@@ -209,31 +207,7 @@ struct TileExchange {
     }
     barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team), [&] { count_team(&local->arrivals.value); });
-    return wait_flag(team, WaitPhase::other_teams, -1, &local->arrivals.value, phase * teams);
-  }
-
-  /// Begins a transfer between GPUs, of which at most `most` of this rank go on at once. Teams that
-  /// do equal work would all come to the link at the same time, and find it idle meanwhile. In
-  /// turns the first transfers set them apart, and later ones hardly wait. Between begin_turn() and
-  /// end_turn() a team waits for nothing.
-  template <class Team>
-  KOKKOS_FUNCTION bool begin_turn(const Team& team, int most) const {
-    int ok = 0;
-    Kokkos::single(
-        Kokkos::PerTeam(team),
-        [&](int& result) {
-          const std::uint64_t before = count_team(&local->turns.value) + 1;
-          const auto width = static_cast<std::uint64_t>(most);
-          result = before <= width || wait_or_give_up({WaitPhase::other_teams, -1},
-                                                      &local->turns_over.value, before - width);
-        },
-        ok);
-    return ok != 0;
-  }
-  template <class Team>
-  KOKKOS_FUNCTION void end_turn(const Team& team) const {
-    team.team_barrier();
-    Kokkos::single(Kokkos::PerTeam(team), [&] { count_team(&local->turns_over.value); });
+    return wait_flag(team, WaitPhase::operand_packed, -1, &local->arrivals.value, phase * teams);
   }
 
   /// End of a team's work. The last team tells the peers, waits until they are done too, and ends
@@ -253,8 +227,6 @@ struct TileExchange {
       }
       local->arrivals.value = 0;
       local->finished.value = 0;
-      local->turns.value = 0;
-      local->turns_over.value = 0;
       store_release(&local->generation.value, call);
     });
   }
