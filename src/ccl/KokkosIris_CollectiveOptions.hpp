@@ -33,7 +33,8 @@ enum class CollectiveForm : std::int32_t {
 /// the same values.
 struct CollectiveConfig {
   CollectiveForm form = CollectiveForm::automatic;
-  /// Teams of the kernel, at most those of the instance that run at once; 0: by the size.
+  /// At most so many teams: a kernel has no more than the message gives work to, nor than run at
+  /// once. 0: no other limit.
   std::int32_t teams = 0;
 
   bool operator==(const CollectiveConfig&) const = default;

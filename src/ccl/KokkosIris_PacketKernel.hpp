@@ -40,6 +40,8 @@ struct PacketBuffers {
   std::uint64_t* calls = nullptr;  ///< [league]: calls that the team has ended, the same for all
   int league = 1;                  ///< the most teams of a kernel
 
+  static constexpr int threads_of_team = 512;  ///< on a GPU
+
   static constexpr std::int64_t packets_of(std::int64_t bytes) {
     return (bytes + Packet::payload_bytes - 1) / Packet::payload_bytes;
   }
@@ -81,9 +83,12 @@ struct PacketBuffers {
                                std::uint64_t& payload) const {
     const Packet* const packet = from(call, sender) + i;
     const std::uint32_t flag = packet_flag(call);
-    const bool come = wait_in_crowd(context, {WaitPhase::peer_operand, sender},
-                                    static_cast<std::uint64_t>(message),
-                                    [&] { return load_packet(packet, flag, payload); });
+    // Of a long message no more are waited for at a time than there are threads.
+    const std::int64_t crowd =
+        message < league * threads_of_team ? message : league * threads_of_team;
+    const bool come =
+        wait_in_crowd(context, {WaitPhase::peer_operand, sender}, static_cast<std::uint64_t>(crowd),
+                      [&] { return load_packet(packet, flag, payload); });
     if (!come) store_relaxed(&given_up->value, std::uint64_t(1));
     return come;
   }
@@ -130,7 +135,7 @@ struct Payloads {
 template <class T, CollectiveOperation operation>
 struct PacketKernel {
   /// Threads of a team on a GPU.
-  static constexpr int team_threads = 512;
+  static constexpr int team_threads = PacketBuffers::threads_of_team;
   static constexpr bool gathers = operation == CollectiveOperation::all_gather;
   static constexpr bool scatters = operation == CollectiveOperation::reduce_scatter;
 

@@ -146,7 +146,8 @@ class Gpu {
   void wait(GpuStream stream, GpuEvent event, Where where = Where::current()) const;
   /// True if what was recorded is complete.
   bool is_complete(GpuEvent event, Where where = Where::current()) const;
-  bool is_complete(GpuStream stream, Where where = Where::current()) const;
+  /// True if the stream's work goes to a graph.
+  bool is_capturing(GpuStream stream, Where where = Where::current()) const;
   void synchronize(GpuEvent event, Where where = Where::current()) const;
   ///@}
 

@@ -381,12 +381,10 @@ bool Gpu::is_complete(GpuEvent event, Where where) const {
   return true;
 }
 
-bool Gpu::is_complete(GpuStream stream, Where where) const {
-  const DeviceScopeGuard guard(m_device, m_rank, where);
-  const Status status = KOKKOSIRIS_GPU(StreamQuery)(stream);
-  if (status == KOKKOSIRIS_GPU(ErrorNotReady)) return false;
-  check(status, "StreamQuery", m_device, m_rank, "", where);
-  return true;
+bool Gpu::is_capturing(GpuStream stream, Where where) const {
+  auto status = KOKKOSIRIS_GPU(StreamCaptureStatusNone);
+  KOKKOSIRIS_GPU_CALL(StreamIsCapturing, stream, &status);
+  return status != KOKKOSIRIS_GPU(StreamCaptureStatusNone);
 }
 
 void Gpu::synchronize(GpuEvent event, Where where) const {

@@ -21,7 +21,7 @@ enum class WaitPhase : std::int32_t {
   copy_engine_space,   ///< room in the ring of the copy engine
   copy_engine_quiet,   ///< completion of submitted copies
   peer_entry,          ///< a peer to enter the operation
-  other_teams,      ///< the other teams of this rank
+  other_teams,         ///< the other teams of this rank
   peer_partial,        ///< a peer's tile, partial or finished
   peer_space,          ///< room in the staging of a tile exchange
   peer_completion,     ///< a peer to finish its part of the operation

@@ -15,7 +15,7 @@
 
 namespace KokkosIris::Impl {
 
-/// \tparam Batch see for_each_run()
+/// \tparam Batch see for_each_batch()
 /// \tparam Tile rows and columns of the tiles that the engine computes at a time, at most
 template <class T, int Batch, int Tile>
 struct ChunkEngine : UnpackedEngine<T, ChunkTileStore<T, Batch>> {

@@ -150,7 +150,7 @@ struct FusedKernel {
  private:
   /// Into how many parts panels are cut, for each team to load one, if they are fewer than teams.
   KOKKOS_FUNCTION std::int64_t parts_of_panels(std::int64_t teams) const {
-    if constexpr (LoadsParts<Engine>) return max64(1, teams / schedule.panels);
+    if constexpr (LoadsParts<Engine>) return max64(1, teams / max64(1, schedule.panels));
     return 1;
   }
 

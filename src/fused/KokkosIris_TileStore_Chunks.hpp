@@ -40,13 +40,19 @@
 
 namespace KokkosIris::Impl {
 
-/// store(line, begin, load(line, begin)) for each run of `step` elements of each of `lines` lines
-/// of `length` elements, by all threads of a team; consecutive threads have consecutive runs.
-/// \tparam Batch runs that a thread loads before it stores the first: a peer's memory is far, and
-///               loads do not pass stores that might be to the same place
-template <int Batch, class Team, class Load, class Store>
-KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int64_t length,
-                                  int step, const Load& load, const Store& store) {
+/// A run of elements of a line; it may lie behind the last one.
+struct Run {
+  std::int64_t line, begin;
+  bool exists;
+};
+
+/// body(runs) for all runs of `step` elements of each of `lines` lines of `length` elements, by all
+/// threads of a team, `Batch` at a time; consecutive threads have consecutive runs.
+/// \tparam Batch what a thread loads before it uses or stores the first: a peer's memory is far,
+///               and loads do not pass stores that might be to the same place
+template <int Batch, class Team, class Body>
+KOKKOS_FUNCTION void for_each_batch(const Team& team, std::int64_t lines, std::int64_t length,
+                                    int step, const Body& body) {
   const std::int64_t runs = ceil_div(length, step);
   const std::int64_t count = lines * runs;
   const auto line_of = [&](std::int64_t number) {
@@ -61,18 +67,30 @@ KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, batches), [&](std::int64_t batch) {
     const std::int64_t first =
         Batch > 1 ? batch / threads * (Batch * threads) + batch % threads : batch;
-    decltype(load(first, first)) values[Batch] = {};
-    std::int64_t line[Batch];
+    Run some[Batch];
     KOKKOSIRIS_UNROLL
     for (int r = 0; r < Batch; ++r) {
       const std::int64_t number = first + r * threads;
-      line[r] = line_of(number);
-      if (Batch == 1 || number < count) values[r] = load(line[r], (number - line[r] * runs) * step);
+      const std::int64_t line = line_of(number);
+      some[r] = {line, (number - line * runs) * step, Batch == 1 || number < count};
+    }
+    body(some);
+  });
+}
+
+/// store(line, begin, load(line, begin)) for each of these runs.
+template <int Batch, class Team, class Load, class Store>
+KOKKOS_FUNCTION void for_each_run(const Team& team, std::int64_t lines, std::int64_t length,
+                                  int step, const Load& load, const Store& store) {
+  for_each_batch<Batch>(team, lines, length, step, [&](const Run(&runs)[Batch]) {
+    decltype(load(runs[0].line, runs[0].begin)) values[Batch] = {};
+    KOKKOSIRIS_UNROLL
+    for (int r = 0; r < Batch; ++r) {
+      if (runs[r].exists) values[r] = load(runs[r].line, runs[r].begin);
     }
     KOKKOSIRIS_UNROLL
     for (int r = 0; r < Batch; ++r) {
-      const std::int64_t number = first + r * threads;
-      if (Batch == 1 || number < count) store(line[r], (number - line[r] * runs) * step, values[r]);
+      if (runs[r].exists) store(runs[r].line, runs[r].begin, values[r]);
     }
   });
 }
@@ -84,7 +102,7 @@ KOKKOS_FORCEINLINE_FUNCTION int valid_from(std::int64_t begin, std::int64_t coun
 }
 
 /// See PortableTileStore.
-/// \tparam Batch see for_each_run()
+/// \tparam Batch see for_each_batch()
 template <class T, int Batch>
 struct ChunkTileStore {
   using Acc = acc_type_t<T>;
@@ -166,25 +184,17 @@ struct ChunkTileStore {
     const bool along_rows = last.row_stride == 1 && last.col_stride != 1;
     const std::int64_t lines = along_rows ? first.cols : first.rows;
     const std::int64_t length = along_rows ? first.rows : first.cols;
-    const auto load = [&](std::int64_t line, std::int64_t at) {
-      const std::int64_t i = along_rows ? at : line;
-      const std::int64_t j = along_rows ? line : at;
-      const int valid = valid_from<T>(at, length);
-      Sums sums = sums_of(first, i, j, along_rows, valid);
-      for (int p = 1; p < parts; ++p) {
-        const Sums more = sums_of(part(p), i, j, along_rows, valid);
-        KOKKOSIRIS_UNROLL
-        for (int e = 0; e < chunk_elements<T>; ++e) sums.values[e] += more.values[e];
-      }
+    const auto load = [&](const AccTile<Acc>& tile, const Run& run) {
+      return sums_of(tile, along_rows ? run.begin : run.line, along_rows ? run.line : run.begin,
+                     along_rows, valid_from<T>(run.begin, length));
+    };
+    const auto store = [&](const Run& run, const Sums& sums) {
       Elements<T> values;
       KOKKOSIRIS_UNROLL
       for (int e = 0; e < chunk_elements<T>; ++e) values.values[e] = rounded_to<T>(sums.values[e]);
-      return values;
-    };
-    const auto store = [&](std::int64_t line, std::int64_t at, const Elements<T>& values) {
-      const std::int64_t i = along_rows ? at : line;
-      const std::int64_t j = along_rows ? line : at;
-      const int valid = valid_from<T>(at, length);
+      const std::int64_t i = along_rows ? run.begin : run.line;
+      const std::int64_t j = along_rows ? run.line : run.begin;
+      const int valid = valid_from<T>(run.begin, length);
       for (int t = 0; t < targets; ++t) {
         const MatrixRef<T> out = target(t);
         const std::int64_t stride = along_rows ? out.row_stride : out.col_stride;
@@ -192,7 +202,33 @@ struct ChunkTileStore {
         store_elements(place, stride, valid, stride == 1 && is_aligned(place), values);
       }
     };
-    for_each_run<Batch>(team, lines, length, chunk_elements<T>, load, store);
+    for_each_batch<Batch>(team, lines, length, chunk_elements<T>, [&](const Run(&runs)[Batch]) {
+      Sums sums[Batch] = {};
+      KOKKOSIRIS_UNROLL
+      for (int r = 0; r < Batch; ++r) {
+        if (runs[r].exists) sums[r] = load(first, runs[r]);
+      }
+      // Part by part, so that all loads of a part are under way together.
+      for (int p = 1; p < parts; ++p) {
+        const AccTile<Acc> tile = part(p);
+        Sums more[Batch] = {};
+        KOKKOSIRIS_UNROLL
+        for (int r = 0; r < Batch; ++r) {
+          if (runs[r].exists) more[r] = load(tile, runs[r]);
+        }
+        KOKKOSIRIS_UNROLL
+        for (int r = 0; r < Batch; ++r) {
+          KOKKOSIRIS_UNROLL
+          for (int e = 0; e < chunk_elements<T>; ++e) {
+            sums[r].values[e] += more[r].values[e];
+          }
+        }
+      }
+      KOKKOSIRIS_UNROLL
+      for (int r = 0; r < Batch; ++r) {
+        if (runs[r].exists) store(runs[r], sums[r]);
+      }
+    });
   }
 
  private:

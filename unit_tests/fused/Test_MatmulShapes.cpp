@@ -71,6 +71,18 @@ FUSED_TEST(MatmulShapes, OneDimensionAtATime) {
   }
 }
 
+/// Nothing to do for teams that would share panels.
+FUSED_TEST(MatmulShapes, NoRowsAndManyColumns) {
+  FusedBench bench(backend);
+  for (const TileEngine engine : bench.engines()) {
+    for (const FusedOperation operation : all_operations) {
+      Way way;
+      way.config.engine = engine;
+      bench.run({Element::f32, operation, 0, 600, 5}, way);
+    }
+  }
+}
+
 FUSED_TEST(MatmulShapes, SeveralDimensionsAtOnce) {
   FusedBench bench(backend, std::size_t(4) << 20);
   unsigned number = 100;

@@ -46,7 +46,7 @@ inline constexpr bool on_device = false;
 inline constexpr int wave_lanes = 64;
 inline constexpr int team_waves = 4;
 inline constexpr int team_threads = wave_lanes * team_waves;
-/// See for_each_run().
+/// See for_each_batch().
 inline constexpr int batch = 1;
 /// Waves that one thread of the machine executes.
 inline constexpr int held_waves = on_device ? 1 : team_waves;

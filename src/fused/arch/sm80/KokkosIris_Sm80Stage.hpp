@@ -22,7 +22,7 @@
 namespace KokkosIris::Impl::Sm80 {
 
 inline constexpr int team_threads = 256;
-/// See for_each_run(): so many loads of 16 bytes hide a peer's distance.
+/// See for_each_batch(): so many loads of 16 bytes hide a peer's distance.
 inline constexpr int batch = 8;
 inline constexpr int row_bytes = 128;  ///< of a stretch
 inline constexpr int row_chunks = row_bytes / chunk_bytes;
