@@ -207,7 +207,7 @@ struct TileExchange {
     }
     barrier_before_release(team);
     Kokkos::single(Kokkos::PerTeam(team), [&] { count_team(&local->arrivals.value); });
-    return wait_flag(team, WaitPhase::operand_packed, -1, &local->arrivals.value, phase * teams);
+    return wait_flag(team, WaitPhase::other_teams, -1, &local->arrivals.value, phase * teams);
   }
 
   /// End of a team's work. The last team tells the peers, waits until they are done too, and ends
