@@ -52,6 +52,7 @@ struct FusedKernel {
 
   /// A whole on this rank; the form of every operation but all_gather_matmul.
   struct LocalA {
+    static constexpr bool several = false;
     const FusedKernel& kernel;
     KOKKOS_FUNCTION int count() const { return 1; }
     KOKKOS_FUNCTION int first() const { return 0; }
@@ -171,8 +172,8 @@ struct FusedKernel {
       const MatrixRef<const T> shard = source(s);
       return shard.block(first + begin, 0, rows, shard.cols);
     };
-    const PanelShards<T, decltype(block)> shards{block, rows, a.cols, source.count(),
-                                                 source.first()};
+    const PanelShards<T, decltype(block), Source::several> shards{block, rows, a.cols,
+                                                                  source.count(), source.first()};
     return engine.load(
         team, buffer, shards, [&](int s) { return source.wait(team, s); }, panel);
   }

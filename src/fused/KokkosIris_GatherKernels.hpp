@@ -30,6 +30,7 @@ struct GatherMatmulKernel : FusedKernel<T, Engine> {
 
   /// A in one shard a rank.
   struct GatheredA {
+    static constexpr bool several = true;
     const GatherMatmulKernel& kernel;
     std::uint64_t call;
     KOKKOS_FUNCTION int count() const { return kernel.exchange.size(); }

@@ -17,8 +17,11 @@ namespace KokkosIris::Impl {
 /// Rows of A in shards of equal width along K: shard s has columns [s k, (s + 1) k) of the panel.
 /// Shards are computed on demand by `Source`, a callable that gives shard s as a MatrixRef<const
 /// T>.
-template <class T, class Source>
+/// \tparam Several false: A is whole, so that kernels need no code for shards
+template <class T, class Source, bool Several>
 struct PanelShards {
+  static constexpr bool several = Several;
+
   Source source;
   std::int64_t rows;
   std::int64_t shard_k;

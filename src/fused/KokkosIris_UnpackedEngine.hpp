@@ -47,19 +47,21 @@ struct UnpackedEngine {
   KOKKOS_FUNCTION void prepare(const Team&) const {}
 
   template <class Team, class Shards, class Wait>
-  KOKKOS_FUNCTION bool load(const Team& team, char* buffer, const Shards& a, const Wait& wait,
-                            Panel& panel) const {
-    if (!gathers) {
+  KOKKOS_FUNCTION bool load([[maybe_unused]] const Team& team, [[maybe_unused]] char* buffer,
+                            const Shards& a, const Wait& wait, Panel& panel) const {
+    if constexpr (!Shards::several) {
       panel = a.shard(0);
       return wait(0);
+    } else {
+      const std::int64_t k = a.total_k();
+      const auto copy = [&](const MatrixRef<const T>& shard, std::int64_t column) {
+        Store::copy_rows(team, shard, reinterpret_cast<T*>(buffer) + column,
+                         Store::panel_stride(k));
+      };
+      if (!load_shards(team, a, wait, copy)) return false;
+      panel = loaded(buffer, a.shard(a.first), k);
+      return true;
     }
-    const std::int64_t k = a.total_k();
-    const auto copy = [&](const MatrixRef<const T>& shard, std::int64_t column) {
-      Store::copy_rows(team, shard, reinterpret_cast<T*>(buffer) + column, Store::panel_stride(k));
-    };
-    if (!load_shards(team, a, wait, copy)) return false;
-    panel = loaded(buffer, a.shard(a.first), k);
-    return true;
   }
   KOKKOS_FUNCTION Panel loaded(const char* buffer, const MatrixRef<const T>& rows,
                                std::int64_t k) const {

@@ -129,7 +129,7 @@ TYPED_TEST(MfmaBarriers, TilesAreSummedAfterOne) {
 /// Who reads the panel reads what others have copied.
 TYPED_TEST(MfmaBarriers, APanelIsCompleteAfterOne) {
   using Engine = typename TestFixture::Engine;
-  const PanelShards<TypeParam, Shards<TypeParam>> shards{{this->elements.data()}, 3, 4, 3, 1};
+  const PanelShards<TypeParam, Shards<TypeParam>, true> shards{{this->elements.data()}, 3, 4, 3, 1};
   const ItemSchedule schedule = ItemSchedule::make(3, 1, 1, 3, 1, 16, 1);
   const Engine engine{{{{}, schedule, true}}};
   std::vector<double> buffer(Engine::panel_bytes(schedule, 12, true) / sizeof(double) + 2);

@@ -421,7 +421,7 @@ TYPED_TEST(MfmaTile, ShardsMakeAPanel) {
             TestFixture::element, laid_out(static_cast<Layout>(layout), rows, shard_k), s)));
         arenas.back().write(operand_values(problem, s, 'a', rows * shard_k));
       }
-      const PanelShards<TypeParam, ShardArray<TypeParam>> panel_shards{
+      const PanelShards<TypeParam, ShardArray<TypeParam>, true> panel_shards{
           {shards.data()}, rows, shard_k, count, 1};
       const ItemSchedule schedule = ItemSchedule::make(rows, 1, 1, rows, 1, 16, 1);
       const Engine engine{{{{}, schedule, true}}};
