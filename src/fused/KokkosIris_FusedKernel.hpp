@@ -20,7 +20,7 @@
 
 namespace KokkosIris::Impl {
 
-/// Engines of which several teams can load a panel.
+/// Engines that use panels where they lie, unless they are in shards, which several teams can load.
 template <class Engine>
 concept LoadsParts = requires(char* buffer) {
   Engine::rows_in_buffer(buffer, 0, 0);
@@ -67,14 +67,8 @@ struct FusedKernel {
   template <class Team, class Source>
   KOKKOS_FUNCTION bool prepare(const Team& team, const Source& source) const {
     engine.prepare(team);
-    if (schedule.shares_panels()) {
-      const std::int64_t parts = parts_of_panels(team.league_size());
-      for (std::int64_t p = team.league_rank(); p < schedule.panels * parts;
-           p += team.league_size()) {
-        Panel panel;
-        char* const buffer = panels + p / parts * panel_bytes;
-        if (!load_panel(team, source, p / parts, p % parts, parts, buffer, panel)) return false;
-      }
+    if constexpr (Source::several || !LoadsParts<Engine>) {
+      if (schedule.shares_panels() && !load_panels(team, source)) return false;
     }
     return exchange.league_barrier(team, 1);
   }
@@ -149,10 +143,19 @@ struct FusedKernel {
   }
 
  private:
-  /// Into how many parts panels are cut, for each team to load one, if they are fewer than teams.
-  KOKKOS_FUNCTION std::int64_t parts_of_panels(std::int64_t teams) const {
-    if constexpr (LoadsParts<Engine>) return max64(1, teams / max64(1, schedule.panels));
-    return 1;
+  /// This team's share of all panels. If they are fewer than teams they are cut into parts, where
+  /// the engine can load these.
+  template <class Team, class Source>
+  KOKKOS_FUNCTION bool load_panels(const Team& team, const Source& source) const {
+    const std::int64_t teams = team.league_size();
+    std::int64_t parts = 1;
+    if constexpr (LoadsParts<Engine>) parts = max64(1, teams / max64(1, schedule.panels));
+    for (std::int64_t p = team.league_rank(); p < schedule.panels * parts; p += teams) {
+      Panel panel;
+      char* const buffer = panels + p / parts * panel_bytes;
+      if (!load_panel(team, source, p / parts, p % parts, parts, buffer, panel)) return false;
+    }
+    return true;
   }
 
   /// Loads part `part` of `parts` of a panel, whose buffer is given; `panel` is of the part alone.
