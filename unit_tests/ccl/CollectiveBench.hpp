@@ -121,15 +121,15 @@ class CollectiveBench : public testing::Test {
       offset = margin + call.destination_offset;
       if (call.operation == Operation::all_gather) offset += rank * call.block;
     }
-    return {reinterpret_cast<T*>(arena) + offset,
-            static_cast<std::size_t>(call.source_count(ranks))};
+    return Vector<T>(reinterpret_cast<T*>(arena) + offset,
+                     static_cast<std::size_t>(call.source_count(ranks)));
   }
   template <class T>
   Vector<T> destination(const Call& call) const {
     std::int64_t offset = margin + call.destination_offset;
     if (call.in_place && call.operation == Operation::reduce_scatter) offset += rank * call.block;
-    return {reinterpret_cast<T*>(m_destination.data()) + offset,
-            static_cast<std::size_t>(call.destination_count(ranks))};
+    return Vector<T>(reinterpret_cast<T*>(m_destination.data()) + offset,
+                     static_cast<std::size_t>(call.destination_count(ranks)));
   }
 
   /// Gives the source of this rank its values, and everything around the operands, and the
