@@ -18,8 +18,8 @@
 #include <core/KokkosIris_Concurrency.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <heap/KokkosIris_Context.hpp>
+#include <heap/KokkosIris_OperationRun.hpp>
 #include <rma/KokkosIris_Sharing.hpp>
 #include <rma/KokkosIris_ViewTraits.hpp>
 #include <string>
@@ -81,14 +81,9 @@ void launch_collective(const ExecutionSpace& exec, const char* name, std::int64_
   if constexpr (Host) {
     Kokkos::parallel_for(label, Kokkos::TeamPolicy<ExecutionSpace>(exec, teams, 1), kernel);
   } else {
-    // The kernel's data travels with the launch and not through Kokkos' one buffer in constant
-    // memory, for which the host would wait until the kernel before has ended, and which a captured
-    // launch cannot use.
-    using Property = Kokkos::Experimental::WorkItemProperty;
     const Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::team_threads, 1>> policy(
         exec, teams, Kernel::team_threads);
-    Kokkos::parallel_for(label, Kokkos::Experimental::require(policy, Property::HintLightWeight),
-                         kernel);
+    launch_with_data(label, policy, kernel);
   }
 }
 
@@ -135,19 +130,6 @@ void launch_direct(const ExecutionSpace& exec, const CollectiveState& state, con
                           kernel);
 }
 
-/// After the launch.
-template <bool Host, class ExecutionSpace, class MemorySpace>
-void finish_collective(const ExecutionSpace& exec, Context<MemorySpace>& context, const char* name,
-                       bool async_op) {
-  if (!async_op) {
-    exec.fence(std::string("KokkosIris::") + name);
-    context.runtime().check(name);
-    context.state().barrier(name);
-  } else if (Host) {
-    context.runtime().check(name);
-  }
-}
-
 template <CollectiveOperation operation, class ExecutionSpace, class MemorySpace, class Dst,
           class Src>
 CollectiveWorkspace run_collective(const ExecutionSpace& exec, Context<MemorySpace>& context,
@@ -169,11 +151,10 @@ CollectiveWorkspace run_collective(const ExecutionSpace& exec, Context<MemorySpa
                                   element_name<T>()};
   const CollectiveWorkspace workspace = prepare_collective<host>(exec, context, problem, options);
   const CollectiveState& state = *workspace.state();
-  const char* const name = to_string(operation);
   const auto* const source = reinterpret_cast<const Unit*>(src.data());
   auto* const destination = reinterpret_cast<Unit*>(dst.data());
   const std::int64_t block = problem.block() * std::int64_t(sizeof(T) / sizeof(Unit));
-  try {
+  run_operation<host>(exec, context, to_string(operation), options.async_op, [&] {
     if (block == 0) {
       // Nothing to do, on any rank.
     } else if (state.signature.form == CollectiveForm::packets) {
@@ -181,11 +162,7 @@ CollectiveWorkspace run_collective(const ExecutionSpace& exec, Context<MemorySpa
     } else {
       launch_direct<operation, Unit, host>(exec, state, source, destination, block);
     }
-  } catch (const std::exception& error) {
-    // The other ranks are in their kernels, waiting for this one.
-    context.runtime().fail(ErrorCode::system, name, std::string("no launch: ") + error.what());
-  }
-  finish_collective<host>(exec, context, name, options.async_op);
+  });
   return workspace;
 }
 

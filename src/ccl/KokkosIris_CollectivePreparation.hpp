@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <ccl/KokkosIris_CollectiveOptions.hpp>
 #include <ccl/KokkosIris_CollectiveProblem.hpp>
+#include <core/KokkosIris_AlignedParts.hpp>
 #include <core/KokkosIris_Concurrency.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -36,19 +37,11 @@ CollectiveForm choose_form(const CollectiveProblem& problem, const CollectiveCon
                                                               : CollectiveForm::direct;
 }
 
-/// Memory of this rank for the words that its teams share: local[0] and, of packets, one number a
-/// team behind it.
+/// Words that this rank's teams share.
 struct alignas(128) CollectiveLocalWords {
   CallWords call;
   PaddedFlag given_up;
 };
-
-/// Where local words begin in memory that Kokkos has allocated, which aligns less than they need.
-inline char* begin_of_local_words(char* allocation) {
-  constexpr std::uintptr_t alignment = alignof(CollectiveLocalWords);
-  const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation) % alignment;
-  return allocation + (alignment - misplaced) % alignment;
-}
 
 /// Allocates and clears the memory of a workspace. Collective.
 template <class ExecutionSpace, class MemorySpace>
@@ -64,16 +57,18 @@ void allocate_collective(const ExecutionSpace& exec, Context<MemorySpace>& conte
                                 : CallFlags::symmetric_bytes(problem.ranks);
   auto block = context.template empty<std::uint64_t*>("KokkosIris::workspace",
                                                       bytes / sizeof(std::uint64_t));
-  const std::size_t words =
-      sizeof(CollectiveLocalWords) / sizeof(std::uint64_t) + static_cast<std::size_t>(state.league);
+  static_assert(AlignedParts::alignment % alignof(CollectiveLocalWords) == 0);
+  AlignedParts parts;
+  const std::size_t words_at = parts.add(sizeof(CollectiveLocalWords));
+  const std::size_t calls_at =
+      parts.add(static_cast<std::size_t>(state.league) * sizeof(std::uint64_t));
   std::string fault;
   Kokkos::View<char*, MemorySpace> local;
   try {
     local = Kokkos::View<char*, MemorySpace>(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "KokkosIris::workspace"),
-        words * sizeof(std::uint64_t) + alignof(CollectiveLocalWords));
-    fill(exec, reinterpret_cast<std::uint64_t*>(begin_of_local_words(local.data())), words,
-         ConstantValues<std::uint64_t>{0});
+        parts.bytes_anywhere());
+    fill(exec, AlignedParts::begin_in(local.data()), parts.bytes(), ConstantValues<char>{0});
     fill(exec, block.data(), block.size(), ConstantValues<std::uint64_t>{0});
     exec.fence("KokkosIris::workspace");
   } catch (const std::exception& error) {
@@ -83,11 +78,12 @@ void allocate_collective(const ExecutionSpace& exec, Context<MemorySpace>& conte
   agree_on_collective(context.runtime(), state.signature, problem.type_name, fault,
                       ErrorCode::out_of_memory);
 
-  auto* const own = reinterpret_cast<CollectiveLocalWords*>(begin_of_local_words(local.data()));
+  char* const begin = AlignedParts::begin_in(local.data());
+  auto* const own = reinterpret_cast<CollectiveLocalWords*>(begin + words_at);
   if (sends_packets) {
     buffers.packets = reinterpret_cast<Packet*>(block.data());
     buffers.given_up = &own->given_up;
-    buffers.calls = reinterpret_cast<std::uint64_t*>(own + 1);
+    buffers.calls = reinterpret_cast<std::uint64_t*>(begin + calls_at);
   } else {
     state.flags.place(reinterpret_cast<char*>(block.data()));
     state.flags.local = &own->call;

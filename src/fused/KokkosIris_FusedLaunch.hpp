@@ -10,13 +10,13 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <fused/KokkosIris_FusedOptions.hpp>
 #include <fused/KokkosIris_FusedPreparation.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_HostEngine.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <heap/KokkosIris_Context.hpp>
+#include <heap/KokkosIris_OperationRun.hpp>
 #include <string>
 #include <type_traits>
 
@@ -200,13 +200,7 @@ void FusedCall<Operation, T, ExecutionSpace, MemorySpace>::launch(
     } else if constexpr (LaunchesItself<Engine>) {
       Engine::launch(exec, league, label, kernel);
     } else {
-      // The kernel's data travels with the launch and not through Kokkos' one buffer in constant
-      // memory, for which the host would wait until the kernel before has ended, and which a
-      // captured launch cannot use.
-      using Property = Kokkos::Experimental::WorkItemProperty;
-      const auto policy = team_policy<Engine, host>(exec, league);
-      Kokkos::parallel_for(label, Kokkos::Experimental::require(policy, Property::HintLightWeight),
-                           kernel);
+      launch_with_data(label, team_policy<Engine, host>(exec, league), kernel);
     }
   });
 }
@@ -218,19 +212,8 @@ FusedWorkspace FusedCall<Operation, T, ExecutionSpace, MemorySpace>::run(
   const char* const name = to_string(Operation::operation);
   FusedWorkspace workspace = prepare_workspace<T, host>(exec, context, arguments.problem,
                                                         options.config, options.workspace);
-  try {
-    launch(exec, *workspace.state(), arguments);
-  } catch (const std::exception& error) {
-    // The other ranks are in their kernels, waiting for this one.
-    context.runtime().fail(ErrorCode::system, name, std::string("no launch: ") + error.what());
-  }
-  if (!options.async_op) {
-    exec.fence(std::string("KokkosIris::") + name);
-    context.runtime().check(name);
-    context.state().barrier(name);
-  } else if (host) {
-    context.runtime().check(name);
-  }
+  run_operation<host>(exec, context, name, options.async_op,
+                      [&] { launch(exec, *workspace.state(), arguments); });
   return workspace;
 }
 

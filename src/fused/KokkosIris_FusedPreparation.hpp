@@ -9,9 +9,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <core/KokkosIris_AlignedParts.hpp>
 #include <core/KokkosIris_Concurrency.hpp>
 #include <exception>
-#include <fused/KokkosIris_AlignedParts.hpp>
 #include <fused/KokkosIris_FusedProblem.hpp>
 #include <fused/KokkosIris_FusedWorkspace.hpp>
 #include <fused/KokkosIris_Sm80Division.hpp>

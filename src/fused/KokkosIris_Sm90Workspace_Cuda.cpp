@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include <algorithm>
+#include <core/KokkosIris_AlignedParts.hpp>
 #include <core/KokkosIris_GpuRuntime.hpp>
-#include <fused/KokkosIris_AlignedParts.hpp>
 #include <fused/KokkosIris_Sm90Engine.hpp>
 #include <fused/KokkosIris_Sm90Workspace.hpp>
 #include <fused/arch/sm90/KokkosIris_Sm90Packets.hpp>

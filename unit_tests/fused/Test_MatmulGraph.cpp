@@ -6,24 +6,17 @@
 //
 // requires: fused cuda
 
-#include <cuda_runtime.h>
-
+#include <CudaGraph.hpp>
 #include <FusedCallsImpl.hpp>
 #include <TestUtilities.hpp>
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 namespace {
 
 using namespace ::Test;
 using GpuContext = KokkosIris::Context<Kokkos::CudaSpace>;
-
-void require(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
-}
 
 /// For float a multiple of 1/8 in [-4, 4), for half an integer from -2 to 2: sums of some thousand,
 /// or hundred, products are exact, in any order, and so are partial sums.
@@ -51,53 +44,6 @@ template <class T>
 struct Poison {
   T* data;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { data[i] = static_cast<T>(NAN); }
-};
-
-struct Stream {
-  cudaStream_t stream = nullptr;
-  Stream() {
-    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  }
-  ~Stream() { cudaStreamDestroy(stream); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-};
-
-/// What the stream was given by `launch`, which must do nothing that a capture forbids.
-struct Graph {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-
-  template <class Launch>
-  Graph(cudaStream_t stream, const Launch& launch) {
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-    try {
-      launch();
-    } catch (...) {
-      cudaStreamEndCapture(stream, &graph);
-      throw;
-    }
-    require(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-    require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-  }
-  ~Graph() {
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-  }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-
-  std::vector<cudaGraphNodeType> nodes() const {
-    std::size_t count = 0;
-    require(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
-    std::vector<cudaGraphNode_t> all(count);
-    require(cudaGraphGetNodes(graph, all.data(), &count), "cudaGraphGetNodes");
-    std::vector<cudaGraphNodeType> types(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      require(cudaGraphNodeGetType(all[i], &types[i]), "cudaGraphNodeGetType");
-    }
-    return types;
-  }
 };
 
 /// One operation's operands on the GPU, in row-major order.
