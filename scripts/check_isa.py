@@ -297,11 +297,13 @@ def least_of(name):
 
 
 def limits_of(name, classes):
-    """What a kernel may use: a little more than when it was last looked at. A thread in a team of 256 may have
-    512 registers; the sums of an engine with matrix instructions take 64, in double 128."""
+    """What a kernel may use: a little more than when it was last looked at. Teams of fused operations have 256
+    threads, of which each may have 512 registers. With matrix instructions a team takes more than half of the LDS
+    of a compute unit, so that no second one is there to share the registers with; the sums take 64, in double
+    128."""
     if MFMA in classes:
-        return Limits(320 if element_of(name) == "double" else 256, 400, 8)
-    return Limits(128, 400 if FUSED in classes else 0, 8)
+        return Limits(336 if element_of(name) == "double" else 288, 400, 8)
+    return Limits(160, 400, 8) if FUSED in classes else Limits(128, 0, 8)
 
 
 def short(name):

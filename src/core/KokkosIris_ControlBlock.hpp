@@ -21,7 +21,7 @@ inline constexpr std::uint32_t control_layout_version = 3;
 /// Bytes of agreement data that one rank publishes in one collective call.
 inline constexpr std::size_t agreement_bytes = 960;
 
-/// Launches of fused operations whose workspaces a rank shows to the others.
+/// Launches of fused and collective operations whose workspaces a rank shows to the others.
 inline constexpr std::uint32_t shown_launches = 8;
 
 /// Most allocations that can be live in one context (see ControlBlock::dropped).
@@ -82,8 +82,8 @@ struct ControlBlock {
   std::atomic<std::uint32_t> peers_closed;
   ArrivalSlot arrivals[2];
   RecoverySlot recovery;
-  /// The last launches of fused operations, a ring: number of the launch in the upper half, of its
-  /// workspace in the lower one; 0: none since the last recovery.
+  /// The last launches of fused and collective operations, a ring: number of the launch in the
+  /// upper half, of its workspace in the lower one; 0: none since the last recovery.
   alignas(64) std::atomic<std::uint64_t> launches[shown_launches];
   /// Sequence numbers of allocations that this rank no longer uses; a ring indexed by a running
   /// count. A slow rank may still read what was dropped before a collective call while a fast one

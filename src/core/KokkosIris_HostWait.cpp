@@ -105,20 +105,20 @@ bool Runtime::find_departed(WaitSite site, bool& orderly, int& who) const {
   return false;
 }
 
-/// True if this rank waits inside a fused operation for a rank whose host has gone on to a
-/// collective call that this rank has not entered. On the host a kernel has ended when its launch
-/// returns, so that rank has done its part of the operation, which a last look finds, or was never
-/// in it: it will not come.
+/// True if this rank waits inside a fused or collective operation for a rank whose host has gone on
+/// to a collective call that this rank has not entered. On the host a kernel has ended when its
+/// launch returns, so that rank has done its part of the operation, which a last look finds, or was
+/// never in it: it will not come.
 bool Runtime::peer_is_elsewhere(WaitSite site) const {
   if (!is_in_operation(site)) return false;
   const std::uint64_t next = m_generation + 1;  // unchanged while this rank's host is in a kernel
   return control(site.peer).arrivals[next & 1u].generation.load(std::memory_order_acquire) >= next;
 }
 
-/// True if a kernel of this rank waits in a fused operation that the other rank has not launched
-/// and will not: it is in a collective call that this rank has not entered, so that the two make
-/// their calls in different orders. (Where kernels run beside the host, a rank that is merely in
-/// another call may have launched its part before.) Called by any thread.
+/// True if a kernel of this rank waits in a fused or collective operation that the other rank has
+/// not launched and will not: it is in a collective call that this rank has not entered, so that
+/// the two make their calls in different orders. (Where kernels run beside the host, a rank that is
+/// merely in another call may have launched its part before.) Called by any thread.
 bool Runtime::peer_will_not_launch(WaitSite site) const {
   if (!is_in_operation(site)) return false;
   const auto entered = [this](int rank) {

@@ -99,9 +99,9 @@ class Runtime {
   /// pending, or, if that was thrown already, comes together with the other ranks.
   void enter(std::string_view operation);
 
-  /// Local: this rank's next launch of a fused operation uses workspace number `workspace` (not 0).
-  /// All ranks launch in the same order, so a rank that waits for one that uses another workspace
-  /// gives up.
+  /// Local: this rank's next launch of a fused or collective operation uses workspace number
+  /// `workspace` (not 0). All ranks launch in the same order, so a rank that waits for one that
+  /// uses another workspace gives up.
   void begin_launch(std::uint32_t workspace);
 
   /// Number of allocations that rank `rank` had dropped when it entered the last collective call.
@@ -219,7 +219,7 @@ class Runtime {
   std::mutex m_drop_mutex;
   std::atomic<std::uint64_t> m_dropped = 0;
   std::uint64_t m_published_drops[2] = {};  ///< `dropped` of the own arrivals
-  std::uint32_t m_launches = 0;             // of fused operations since the last recovery
+  std::uint32_t m_launches = 0;  // of operations with a workspace since the last recovery
   std::uint64_t m_recoveries = 0;
   std::uint64_t m_epoch = 0;
   bool m_recovering = false;  // arrived in a recovery in which others are still missing

@@ -111,11 +111,6 @@ void with_engine(const WorkspaceState& workspace, const MatrixRef<const T>& b, b
   launch(PortableTileEngine<T>{{b, schedule, gathers}});
 }
 
-template <class Engine>
-concept ChoosesTeamSize = requires {
-  Engine::team_threads;
-};
-
 /// Engines whose kernels Kokkos does not launch.
 template <class Engine>
 concept LaunchesItself = requires {
@@ -135,15 +130,12 @@ Policy with_scratch(Policy policy) {
 /// data stays in one core's cache.
 template <class Engine, bool Host, class ExecutionSpace>
 auto team_policy(const ExecutionSpace& exec, int league) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   if constexpr (Host) {
-    return with_scratch<Engine>(Policy(exec, league, 1));
-  } else if constexpr (ChoosesTeamSize<Engine>) {
+    return with_scratch<Engine>(Kokkos::TeamPolicy<ExecutionSpace>(exec, league, 1));
+  } else {
     using Bounds = Kokkos::LaunchBounds<Engine::team_threads, 1>;
     return with_scratch<Engine>(
         Kokkos::TeamPolicy<ExecutionSpace, Bounds>(exec, league, Engine::team_threads));
-  } else {
-    return with_scratch<Engine>(Policy(exec, league, Kokkos::AUTO));
   }
 }
 

@@ -25,6 +25,10 @@ struct PortableTileEngine : UnpackedEngine<T, PortableTileStore<T>> {
   using typename Base::Acc;
   using typename Base::Panel;
 
+  /// Of a team on a GPU. Kokkos' own choice holds for kernels of up to 1,024 threads, which leaves
+  /// a thread too few registers on AMD GPUs.
+  static constexpr int team_threads = 256;
+
   /// Sub-tile of a tile that is accumulated in scratch, and the stretch of K loaded at once: three
   /// tiles of double fit in the 48 KiB that Kokkos gives a team on any device.
   static constexpr int tile_rows = 32;
