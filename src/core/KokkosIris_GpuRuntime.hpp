@@ -112,6 +112,8 @@ class Gpu {
   /// write while they run. \throws Error (out_of_memory, system)
   void* allocate(std::size_t bytes, Where where = Where::current()) const;
   void free(void* memory) const noexcept;
+  /// Memory that the host and kernels reach and that moves between them; null if there is no such.
+  void* allocate_managed(std::size_t bytes) const noexcept;
   /// Pinned host memory that kernels reach at the same address; zeroed.
   void* allocate_host(std::size_t bytes, Where where = Where::current()) const;
   void free_host(void* memory) const noexcept;

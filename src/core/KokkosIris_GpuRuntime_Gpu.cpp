@@ -9,9 +9,6 @@
 #include <cstring>
 #include <desul/atomics.hpp>
 #include <functional>
-#include <memory>
-#include <mutex>
-#include <set>
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda.h>
@@ -301,6 +298,14 @@ void* Gpu::allocate(std::size_t bytes, Where where) const {
 
 void Gpu::free(void* memory) const noexcept { KOKKOSIRIS_GPU_CALL_NOEXCEPT(Free, memory); }
 
+void* Gpu::allocate_managed(std::size_t bytes) const noexcept {
+  const DeviceScopeGuard guard(m_device);
+  void* memory = nullptr;
+  if (KOKKOSIRIS_GPU(MallocManaged)(&memory, bytes) == KOKKOSIRIS_GPU(Success)) return memory;
+  static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
+  return nullptr;
+}
+
 void* Gpu::allocate_host(std::size_t bytes, Where where) const {
   void* memory = nullptr;
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -450,60 +455,6 @@ void Gpu::copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t 
 
 void Gpu::set(void* memory, int byte, std::size_t bytes, GpuStream stream, Where where) const {
   KOKKOSIRIS_GPU_CALL(MemsetAsync, memory, byte, bytes, stream);
-}
-
-namespace {
-
-/// Copies between two places, both ways and in all forms, of which each runtime has its own idea.
-void rehearse_copies(const Gpu& gpu, GpuStream stream, char* one, char* other, std::size_t bytes,
-                     Where where) {
-  for (int way = 0; way < 2; ++way, std::swap(one, other)) {
-    for (const std::size_t n : {std::size_t(1), std::size_t(4096), bytes}) {
-      gpu.copy(one, other, n, stream, where);
-    }
-    gpu.copy(one + 1, other + 3, bytes - 3, stream, where);
-    gpu.copy_2d(one, 7, other, 5, 3, 4, stream, where);
-    gpu.copy_2d(one, 512, other, 1024, 256, 16, stream, where);
-  }
-}
-
-/// Memory that both sides reach and that moves between them, if there is such.
-char* allocate_managed(std::size_t bytes) {
-  void* memory = nullptr;
-  if (KOKKOSIRIS_GPU(MallocManaged)(&memory, bytes) == KOKKOSIRIS_GPU(Success)) {
-    return static_cast<char*>(memory);
-  }
-  static_cast<void>(KOKKOSIRIS_GPU(GetLastError)());
-  return nullptr;
-}
-
-}  // namespace
-
-void Gpu::rehearse_stream_work(GpuStream stream, Where where) const {
-  static std::mutex mutex;
-  static std::set<int> rehearsed;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (rehearsed.count(m_device) != 0) return;
-  // More than what runtimes send with the command itself.
-  constexpr std::size_t bytes = std::size_t(1) << 18;
-  const DeviceScopeGuard guard(m_device, m_rank, where);
-  using Memory = std::unique_ptr<char, std::function<void(char*)>>;
-  const auto release = [this](char* memory) { free(memory); };
-  const Memory device(static_cast<char*>(allocate(2 * bytes, where)), release);
-  const Memory managed(allocate_managed(bytes), release);
-  const Memory pinned(static_cast<char*>(allocate_host(bytes, where)),
-                      [this](char* memory) { free_host(memory); });
-  std::vector<char> pageable(bytes);
-  if (managed != nullptr) std::memset(managed.get(), 0, bytes);
-  set(device.get(), 0, 2 * bytes, stream, where);
-  for (char* const other : {device.get() + bytes, pinned.get(), pageable.data(), managed.get()}) {
-    if (other != nullptr) rehearse_copies(*this, stream, device.get(), other, bytes, where);
-  }
-  auto* const word = reinterpret_cast<std::uint64_t*>(device.get());
-  write_word(stream, word, 1, where);
-  add_to_word(stream, word, 1, where);
-  synchronize(stream, where);
-  rehearsed.insert(m_device);
 }
 
 }  // namespace KokkosIris::Impl
