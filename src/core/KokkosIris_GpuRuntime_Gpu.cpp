@@ -147,18 +147,17 @@ bool stream_write([[maybe_unused]] GpuStream stream, [[maybe_unused]] std::uint6
 
 }  // namespace
 
-// Calls a function of the runtime on this device and checks it.
-#define KOKKOSIRIS_GPU_CALL(name, ...)                                                       \
+// Calls a function of the runtime behind a DeviceScopeGuard of these arguments, and checks it.
+#define KOKKOSIRIS_GPU_GUARDED_CALL(guard_arguments, name, ...)                              \
   do {                                                                                       \
-    const DeviceScopeGuard guard(m_device, m_rank, where);                                   \
+    const DeviceScopeGuard guard guard_arguments;                                            \
     check(KOKKOSIRIS_GPU(name)(__VA_ARGS__), #name, m_device, m_rank, std::string(), where); \
   } while (false)
+#define KOKKOSIRIS_GPU_CALL(name, ...) \
+  KOKKOSIRIS_GPU_GUARDED_CALL((m_device, m_rank, where), name, __VA_ARGS__)
 // The same for functions that take a stream and do not need the device to be current for it.
-#define KOKKOSIRIS_GPU_STREAM_CALL(stream, name, ...)                                        \
-  do {                                                                                       \
-    const DeviceScopeGuard guard(m_device, m_rank, where, stream);                           \
-    check(KOKKOSIRIS_GPU(name)(__VA_ARGS__), #name, m_device, m_rank, std::string(), where); \
-  } while (false)
+#define KOKKOSIRIS_GPU_STREAM_CALL(stream, name, ...) \
+  KOKKOSIRIS_GPU_GUARDED_CALL((m_device, m_rank, where, stream), name, __VA_ARGS__)
 // For functions that must not throw.
 #define KOKKOSIRIS_GPU_CALL_NOEXCEPT(name, ...)               \
   do {                                                        \
