@@ -68,6 +68,24 @@ __global__ void __launch_bounds__(IsaTeam::threads)
       2, [&](int t) { return wide_rows(t == 0 ? here : there, columns); }, 0);
 }
 
+/// The same to rows that are adjacent from row to row, where a chunk is a column.
+template <class T>
+__global__ void __launch_bounds__(IsaTeam::threads)
+    WideSumToColumns(acc_type_t<T>* one, acc_type_t<T>* two, T* here, T* there) {
+  using Tile = AccTile<acc_type_t<T>>;
+  constexpr std::int64_t n = Mfma::stage_rows, rows = chunk_elements<T>;
+  ChunkTileStore<T, Mfma::batch>().sum(
+      IsaTeam(), 2,
+      [&](int p) {
+        return Tile{p == 0 ? one : two, n, rows, n};
+      },
+      2,
+      [&](int t) {
+        return MatrixRef<T>{aligned(t == 0 ? here : there), rows, n, 1, n};
+      },
+      0);
+}
+
 /// The copy of a shard, a chunk a row.
 template <class T>
 __global__ void __launch_bounds__(IsaTeam::threads) WideCopy(const T* from, T* to) {
@@ -121,6 +139,12 @@ __global__ void AtomicOnDevice(DeviceContext context, T* p, T* before) {
   *before = atomic_add(context, p, T(1), 0, acq_rel, device_scope);
 }
 
+// Of users' kernels, without this library's functions.
+template <class T>
+__global__ void PlainAtomicAdd(T* p, T value) {
+  Kokkos::atomic_add(p, value);
+}
+
 // Signals, and the fence between a store and a load.
 template <class T>
 __global__ void SignalSetting(DeviceContext context, signal_t* word, T* there, T value) {
@@ -141,6 +165,7 @@ __global__ void FenceBetween(DeviceContext context, T* mine, const T* theirs, T*
 
 #define KOKKOSIRIS_PARTS(T)                                                                    \
   template __global__ void WideSum<T>(acc_type_t<T>*, acc_type_t<T>*, acc_type_t<T>*, T*, T*); \
+  template __global__ void WideSumToColumns<T>(acc_type_t<T>*, acc_type_t<T>*, T*, T*);        \
   template __global__ void WideCopy<T>(const T*, T*);                                          \
   template __global__ void WideStageAlongK<T>(const T*, int);                                  \
   template __global__ void WideStageAlongRows<T>(const T*, int);
@@ -163,6 +188,8 @@ KOKKOSIRIS_ATOMICS(std::int64_t)
 KOKKOSIRIS_ATOMICS(std::uint32_t)
 #undef KOKKOSIRIS_ATOMICS
 
+template __global__ void PlainAtomicAdd<double>(double*, double);
+template __global__ void PlainAtomicAdd<float>(float*, float);
 template __global__ void SignalSetting<double>(DeviceContext, signal_t*, double*, double);
 template __global__ void SignalAdding<double>(DeviceContext, signal_t*, double*, double);
 template __global__ void FenceBetween<double>(DeviceContext, double*, const double*, double*);

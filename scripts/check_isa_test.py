@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 import check_isa
-from check_isa import FUSED, MFMA
+from check_isa import ANY, FUSED, MFMA
 from isa_code import BUNDLE, bundles_of, kernels_of, run
 
 # What the compiler is made to do wrong: name of the macro that asks for it, beginning of what has to be found.
@@ -224,6 +224,16 @@ def limits(good, architecture):
                    [] if kind == element else ["matrix: no v_mfma"])
 
 
+def limits_without_matrix(good, architecture):
+    """The limits of portable fused operations, and of all other kernels."""
+    for title, classes, registers, spills in (("a portable fused operation", {FUSED}, 160, 400),
+                                              ("another kernel", {ANY}, 128, 0)):
+        for fact, limit in (("vgpr_count", registers), ("sgpr_spill_count", spills)):
+            kept, exceeded = (with_facts(good, **{"vgpr_count": 1, fact: value}) for value in (limit, limit + 1))
+            yield f"{fact} {limit} of {title}", found_in(kept, architecture, classes), []
+            yield f"{fact} {limit + 1} of {title}", found_in(exceeded, architecture, classes), [f"size: {fact}"]
+
+
 def parts(kernels, architecture):
     """Faults in the parts of the library that are kernels of their own (check_isa_kernels.cpp)."""
     for kernel in kernels:
@@ -264,6 +274,7 @@ def self_test(architecture, files):
     results += [(title, found_in(kernel, architecture), texts)
                 for title, kernel, texts in fault_list(good, architecture)]
     results += limits(good, architecture)
+    results += limits_without_matrix(good, architecture)
     kernels = [kernel for file in files for kernel in kernels_of(file, architecture)]
     results += parts(kernels, architecture)
     # Each kernel in turn is the missing one.

@@ -96,11 +96,8 @@ void print_software() {
 #ifdef KOKKOS_ENABLE_THREADS
   std::printf("Threads ");
 #endif
-#ifdef KOKKOS_ENABLE_CUDA
-  std::printf("CUDA ");
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  std::printf("HIP ");
+#ifdef KOKKOSIRIS_IMPL_HAS_GPU
+  std::printf("%s ", KokkosIris::Impl::GpuExecutionSpace::name());
 #endif
   std::printf("\n");
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";

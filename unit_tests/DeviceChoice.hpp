@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include <Kokkos_Core.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 
 namespace Test {
 
@@ -26,7 +27,7 @@ inline int node_rank() {
 
 inline Kokkos::InitializationSettings kokkos_settings([[maybe_unused]] int node_rank) {
   Kokkos::InitializationSettings settings;
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#ifdef KOKKOSIRIS_IMPL_HAS_GPU
   if (Kokkos::num_devices() > 0) settings.set_device_id(node_rank % Kokkos::num_devices());
 #endif
   return settings;

@@ -22,6 +22,13 @@ int visible_gpus() noexcept;
 /// \throws Error (system)
 std::vector<std::string> describe_gpus(int rank);
 
+/// The vendor's name and a version each, "CUDA 13.0": what the driver supports, and the runtime.
+struct GpuVersions {
+  std::string driver, runtime;
+};
+/// Of a process that sees a GPU. \throws Error (system)
+GpuVersions gpu_versions(int rank);
+
 }  // namespace KokkosIris::Impl
 
 #endif

@@ -36,4 +36,32 @@ std::vector<std::string> describe_gpus(int rank) {
   return lines;
 }
 
+namespace {
+
+#if defined(KOKKOS_ENABLE_CUDA)
+constexpr char vendor[] = "CUDA ";
+constexpr int major_unit = 1000, minor_unit = 10;
+const auto get_driver_version = cudaDriverGetVersion, get_runtime_version = cudaRuntimeGetVersion;
+#else
+constexpr char vendor[] = "HIP ";
+constexpr int major_unit = 10000000, minor_unit = 100000;
+const auto get_driver_version = hipDriverGetVersion, get_runtime_version = hipRuntimeGetVersion;
+#endif
+
+/// "CUDA 13.0" of 13000, "HIP 6.4" of 60400000.
+std::string version_text(int version) {
+  return vendor + std::to_string(version / major_unit) + "." +
+         std::to_string(version % major_unit / minor_unit);
+}
+
+}  // namespace
+
+GpuVersions gpu_versions(int rank) {
+  const Gpu gpu(0, rank);
+  int driver = 0, runtime = 0;
+  gpu.check_call("DriverGetVersion", [&] { return get_driver_version(&driver); });
+  gpu.check_call("RuntimeGetVersion", [&] { return get_runtime_version(&runtime); });
+  return {version_text(driver), version_text(runtime)};
+}
+
 }  // namespace KokkosIris::Impl

@@ -252,6 +252,14 @@ double Gpu::ticks_per_second([[maybe_unused]] Where where) const {
   int kilohertz = 0;
   check(hipDeviceGetAttribute(&kilohertz, hipDeviceAttributeWallClockRate, m_device),
         "DeviceGetAttribute", m_device, m_rank, "", where);
+  // Of this rate the deadlines of kernels are made; 0 would be none.
+  if (kilohertz <= 0) {
+    throw_error(ErrorCode::system, m_rank, "Context",
+                "GPU " + std::to_string(m_device) +
+                    " tells no rate of its clock, which deadlines " +
+                    "need (hipDeviceAttributeWallClockRate is " + std::to_string(kilohertz) + ")",
+                where);
+  }
   return 1e3 * kilohertz;
 #endif
 }

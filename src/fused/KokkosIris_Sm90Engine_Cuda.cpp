@@ -25,16 +25,14 @@ using Memory = Kokkos::View<std::uint16_t*, GpuMemorySpace>;
 /// A copy of an operand with rows of adjacent elements, in memory that lasts as long as the
 /// workspace.
 /// \param chunks parts of the columns that begin at multiples of 16 bytes in the copy
-ConstMatrix packed(const GpuExecutionSpace& exec, const ConstMatrix& from, Memory& memory,
-                   int chunks = 1) {
+ConstMatrix packed(const Gpu& gpu, const GpuExecutionSpace& exec, const ConstMatrix& from,
+                   Memory& memory, int chunks = 1) {
   const std::int64_t width = from.cols / chunks;
   const std::int64_t chunk_pitch = round_up(width, 8);
   const std::int64_t pitch = chunks * chunk_pitch;
   const auto elements = static_cast<std::size_t>(from.rows * pitch);
   if (memory.extent(0) < elements) {
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    cudaStreamIsCapturing(gpu_stream(exec), &capture);
-    if (capture != cudaStreamCaptureStatusNone) {
+    if (gpu.is_capturing(gpu_stream(exec))) {
       throw std::runtime_error(
           "an operand has to be copied, for which there is no memory yet, and a capture cannot "
           "allocate: make one call with such operands before");
@@ -53,9 +51,9 @@ ConstMatrix packed(const GpuExecutionSpace& exec, const ConstMatrix& from, Memor
 /// The maps of one call and the layouts that select its kernel.
 class CallMaps {
  public:
-  CallMaps(const GpuExecutionSpace& exec, Sm90Workspace& workspace, const WorkspaceState& state,
-           const Sm90Operands& operands)
-      : m_exec(exec), m_workspace(workspace), m_arguments(workspace.arguments) {
+  CallMaps(const Gpu& gpu, const GpuExecutionSpace& exec, Sm90Workspace& workspace,
+           const WorkspaceState& state, const Sm90Operands& operands)
+      : m_exec(exec), m_gpu(gpu), m_workspace(workspace), m_arguments(workspace.arguments) {
     m_variant = workspace.variant;
     // The instance may have fewer multiprocessors than the one that prepared. Blocks wait for other
     // ranks, and those of parts of K for each other, so all must run at once.
@@ -85,7 +83,7 @@ class CallMaps {
     // A limit of the runtime's, of copies of rows.
     constexpr std::int64_t largest_copy_pitch = INT32_MAX;
     if (!map || (gathers && (map->column_major || 2 * map->pitch > largest_copy_pitch))) {
-      m_shard = packed(m_exec, a, m_workspace.packed_a);
+      m_shard = packed(m_gpu, m_exec, a, m_workspace.packed_a);
       map = Sm90::mappable(m_shard);
     }
     m_variant.transposed_a = map->column_major;
@@ -120,7 +118,7 @@ class CallMaps {
     if (!map || (!map->column_major && !chunks_fit)) {
       m_arguments.b_chunk_pitch = round_up(tiles.chunk_columns, 8);
       map = Sm90::mappable_parts(
-          packed(m_exec, b, m_workspace.packed_b, chunks_fit ? 1 : tiles.chunks),
+          packed(m_gpu, m_exec, b, m_workspace.packed_b, chunks_fit ? 1 : tiles.chunks),
           m_arguments.shards, true);
     }
     // "Transposed" is along N.
@@ -144,6 +142,7 @@ class CallMaps {
   }
 
   const GpuExecutionSpace& m_exec;
+  const Gpu& m_gpu;
   Sm90Workspace& m_workspace;
   Arguments m_arguments;
   Sm90::Variant m_variant{};
@@ -156,13 +155,13 @@ class CallMaps {
 void sm90_launch(const GpuExecutionSpace& exec, const WorkspaceState& state,
                  const Sm90Operands& operands) {
   Sm90Workspace& workspace = *state.sm90;
-  CallMaps maps(exec, workspace, state, operands);
+  const Gpu gpu(gpu_device(exec), workspace.arguments.exchange.rank());
+  CallMaps maps(gpu, exec, workspace, state, operands);
   Arguments& arguments = maps.arguments();
   arguments.bias = operands.bias.data;
   arguments.bias_stride = operands.bias.stride;
   arguments.bias_axis = operands.bias.axis;
 
-  const Gpu gpu(gpu_device(exec), arguments.exchange.rank());
   const GpuStream stream = gpu_stream(exec);
   const bool sends = workspace.copies != nullptr;
   if (sends) workspace.copies->follow(stream);

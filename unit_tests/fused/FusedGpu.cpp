@@ -8,7 +8,7 @@
 
 namespace Test {
 
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#ifdef KOKKOSIRIS_IMPL_HAS_GPU
 
 namespace {
 

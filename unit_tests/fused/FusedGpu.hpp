@@ -9,6 +9,7 @@
 #define KOKKOSIRIS_TEST_FUSED_GPU_HPP
 
 #include <FusedCalls.hpp>
+#include <core/KokkosIris_GpuSpace.hpp>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -21,7 +22,7 @@
   KOKKOSIRIS_TEST_FUSED_GPU(Suite, Name)       \
   void Suite##_##Name##_body([[maybe_unused]] ::Test::Backend backend)
 
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+#ifdef KOKKOSIRIS_IMPL_HAS_GPU
 #define KOKKOSIRIS_TEST_FUSED_GPU(Suite, Name) \
   TEST(Suite##Gpu, Name) { Suite##_##Name##_body(::Test::Backend::gpu); }
 #else
