@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # scripts/check_format.sh
 # What every tracked or new file has to keep: clang-format's layout, the two SPDX lines, at most 500
-# lines, and nothing in src that asks for the GPU's vendor but the few files for that. Prints what is
+# lines, and nothing in src, tools and examples that asks for the GPU's vendor but the few files for that. Prints what is
 # wrong and fails. To mend the layout: clang-format -i <file>.
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -16,14 +16,17 @@ else
 fi
 # What tells CUDA and HIP apart.
 vendors='KOKKOS_ENABLE_(CUDA|HIP)|_(CUDA|HIP|HCC|CUDACC|HIPCC|CUDA_ARCH|NVCC|AMDGCN|AMDGPU|GFX)[A-Za-z0-9]*__|__HIP_|__CUDA_'
+vendors+='|__gfx|__amdgcn|__nvcc|KOKKOS_(IMPL_)?ARCH_(AMD|NVIDIA|HOPPER|AMPERE|ADA|TURING|VOLTA|BLACKWELL)|DESUL_.*(CUDA|HIP)'
+vendors+='|__has_include.*(hip|cuda)'
 status=0
 cpp=()
 for file in "${files[@]}"; do
   [ -f "$file" ] || continue
   case $file in
     src/core/KokkosIris_Gpu* | src/heap/KokkosIris_PeerMemory_* | src/fused/arch/*) ;;
-    src/*.hpp | src/*.cpp)
-      if grep -HnE "^ *# *(el)?if.*($vendors)" "$file"; then
+    src/*.hpp | src/*.cpp | tools/* | examples/*)
+      # With continued lines joined.
+      if sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -nE "^ *# *(el)?if.*($vendors)"; then
         echo "$file: asks which vendor's GPU it is; that belongs into src/core/KokkosIris_Gpu*" && status=1
       fi
       ;;

@@ -40,9 +40,9 @@ check_inside() {
   configure hip
   build -- -k 0
   run_without_gpu
-  local parts=$build_dir/unit_tests/libKokkosIris_IsaKernels.a
-  "$source_dir/scripts/check_isa_test.py" "$1" "$parts"
-  "$source_dir/scripts/check_isa.py" "$1" "$build_dir/src/libKokkosIris.a" "$parts"
+  local -a files=("$build_dir/src/libKokkosIris.a" "$build_dir/unit_tests/libKokkosIris_IsaKernels.a")
+  "$source_dir/scripts/check_isa.py" "$1" "${files[@]}"
+  "$source_dir/scripts/check_isa_test.py" "$1" "${files[@]}"
   echo "HIP for $1: all was compiled and linked; what needs no GPU ran. Nothing ran on a GPU: those of this" \
     "machine, if any, were hidden."
 }
@@ -56,9 +56,13 @@ for argument in "$@"; do
 done
 [ $# -gt 0 ] || set -- gfx90a gfx942
 if [ -n "${KOKKOSIRIS_IN_CHROOT:-}" ]; then
-  for architecture in "$@"; do check_inside "$architecture"; done
+  check_inside "$1"
   exit
 fi
 chroot_prepare hip forky hipcc libamdhip64-dev g++ ccache python3
 chroot_take "$("$source_dir/scripts/dependencies.sh" archive)"
-chroot_run scripts/check_hip.sh "$@"
+status=0
+for architecture in "$@"; do
+  chroot_run scripts/check_hip.sh "$architecture" || status=$?
+done
+exit "$status"

@@ -105,9 +105,12 @@ chroot_prepare() {
   chroot_require
   chroot=$cache/chroot/$name
   build_dir_of_chroot=$source_dir/build/$name
-  mkdir -p "$chroot/cache" "$build_dir_of_chroot"
+  [ ! -L "$source_dir/build" ] || die "$source_dir/build is a symbolic link, which means something else in the chroot"
+  mkdir -p "$build_dir_of_chroot" 2>/dev/null || die "cannot write to $source_dir, where $build_dir_of_chroot is made"
+  mkdir -p "$chroot/cache"
   exec 8>"$chroot/lock"
-  flock -w 7200 8 || die "another script has held $chroot/lock for two hours"
+  flock -n 8 || echo "waiting for another script that uses the chroot $name" >&2
+  flock -w 5400 8 || die "another script has held $chroot/lock for an hour and a half"
   if [ -d "$chroot/root" ] && [ "$(chroot_suites)" != "${suites[*]}" ]; then
     echo "the chroot $name is of Debian $(chroot_suites), not ${suites[*]}: made anew" >&2
     rm -rf "$chroot/root" "$chroot/packages"

@@ -14,7 +14,7 @@ BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 @dataclasses.dataclass
 class Kernel:
     name: str
-    facts: dict  # of the code object's metadata, numbers
+    facts: dict  # of the code object's metadata: numbers, and 0 or 1 for false and true
     code: list  # instructions, as "mnemonic operands"; "s_branch <place>" goes on at "<place>:"
 
 
@@ -35,6 +35,9 @@ def llvm(tool):
 def objects_of(file, folder):
     if file.suffix != ".a":
         return [file]
+    names = run(llvm("llvm-ar"), "t", file).split()
+    if len(set(names)) != len(names):
+        sys.exit(f"check_isa.py: two members of {file} have the same name, of which one would be lost")
     run(llvm("llvm-ar"), "x", "--output", folder, file)
     return sorted(folder.glob("*.o"))
 
@@ -102,7 +105,8 @@ def kernels_of_code(code):
     for entry in re.split(r"\n  - ", notes)[1:]:
         symbol = re.search(r"\n    \.name: +(\S+)", entry)
         if symbol:
-            facts = {key: int(value) for key, value in re.findall(r"^ {4}\.(\w+): +(\d+)$", entry, re.M)}
+            found = re.findall(r"^ {4}\.(\w+): +(\d+|true|false)$", entry, re.M)
+            facts = {key: int({"true": 1, "false": 0}.get(value, value)) for key, value in found}
             kernels.append(Kernel(symbol.group(1).strip("'\""), facts, bodies[symbol.group(1).strip("'\"")]))
     names = run(llvm("llvm-cxxfilt"), *(kernel.name for kernel in kernels)).splitlines() if kernels else []
     for kernel, name in zip(kernels, names, strict=True):

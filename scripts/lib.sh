@@ -7,7 +7,7 @@ set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 log_dir=${KOKKOSIRIS_LOG_DIR:-$source_dir/build/logs}
 # shellcheck disable=SC2034 # for the scripts that source this
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/kokkosiris
+cache=${XDG_CACHE_HOME:-${HOME:?the cache of dependencies is in the home directory: set HOME or XDG_CACHE_HOME}/.cache}/kokkosiris
 jobs=$(nproc)
 
 # Files and folders that are removed when the script ends, however it ends.

@@ -5,7 +5,7 @@
 /// The calls of the CUDA and HIP runtimes that the library makes, from one text, each one checked.
 ///
 /// Included by sources named *_Gpu.cpp and *_Cuda.cpp, and by their own headers, only. Nothing here
-/// synchronises a device.
+/// synchronises a device, but that runtimes may do so when memory is freed or no longer pinned.
 
 #ifndef KOKKOSIRIS_GPU_RUNTIME_HPP
 #define KOKKOSIRIS_GPU_RUNTIME_HPP
