@@ -100,12 +100,12 @@ def atomics(kernel, architecture, limits):
                 return f"{line.split()[0]}, which does nothing in fine-grained memory"
 
 
-def after(code, start, steps, pattern, stop=None):
+def after(code, start, steps, pattern, stop=None, branches=True):
     """Place of the next instruction that matches, at most `steps` ahead and before one that matches stop. Follows
-    branches without a condition: what several places do next is there once, behind such branches."""
+    branches without a condition, unless not wanted: what several places do next is there once, behind such ones."""
     place = start
     for _ in range(steps):
-        branch = re.match("s_branch (.*)", code[place])
+        branch = branches and re.match("s_branch (.*)", code[place])
         place = code.index(branch.group(1) + ":") if branch and branch.group(1) + ":" in code else place + 1
         if place >= len(code):
             return None
@@ -211,8 +211,10 @@ def arrival(kernel, architecture, limits):
     places = [place for place, line in enumerate(kernel.code) if line == OWN_ARRIVED]
     if len(places) != counts_of(kernel.name).arrival:
         return f"{len(places)} {OWN_ARRIVED}, not {counts_of(kernel.name).arrival}"
-    # Kokkos' team_barrier asks for the size of the team in between.
-    if not all(after(kernel.code, place, 24, "s_barrier", STORE) for place in places):
+    # Kokkos' team_barrier asks for the size of the team in between: a team of one wave goes on by a branch, which
+    # the text or the way of control may have first.
+    if not all(after(kernel.code, place, 24, "s_barrier", STORE) or
+               after(kernel.code, place, 24, "s_barrier", STORE, branches=False) for place in places):
         return f"no s_barrier, or a store before it, after {OWN_ARRIVED}"
 
 
