@@ -19,7 +19,11 @@ namespace {
 constexpr std::int64_t multiprocessors = 132;
 constexpr double tile_us = 0.011;       ///< of a tile of 256 columns, for each of K
 constexpr double last_tiles_us = 20.0;  ///< until the last tiles of 256 columns are exchanged
-constexpr double add_parts_us = 0.6;    ///< until the parts of K of a small tile are added
+/// From the last product to the end, what it takes more than with large tiles of 128 columns.
+constexpr double wide_end_us = 1.0;        ///< large tiles of 256 columns
+constexpr double small_end_us = 1.0;       ///< small tiles
+constexpr double small_rows_end_us = 2.0;  ///< and if they have all 128 rows
+constexpr double add_parts_us = 2.0;       ///< and if there are parts of K to be added
 constexpr double block_gb_s = 75.0;     ///< what a block of small tiles receives, from the L2 cache
 constexpr double block_b_gb_s = 55.0;   ///< and of B alone, which comes from memory
 constexpr double memory_gb_s = 4000.0;  ///< of all blocks
@@ -69,7 +73,7 @@ double all_b_us(const FusedProblem& p) {
   return 2.0 * static_cast<double>(p.k()) * static_cast<double>(p.n()) / memory_gb_s / bytes_of_us;
 }
 
-/// Estimate for small tiles: the stages of a block, or all of B.
+/// Estimate of the products in small tiles: the stages of a block, or all of B.
 double small_us(const FusedProblem& p, const TilePlan& plan) {
   const auto rounds =
       static_cast<double>(ceil_div(tiles_of(p, plan.columns) * plan.parts, multiprocessors));
@@ -79,19 +83,29 @@ double small_us(const FusedProblem& p, const TilePlan& plan) {
   const double b_bytes = 2.0 * block_k * plan.columns;
   const double stage_us =
       std::max((a_bytes + b_bytes) / block_gb_s, b_bytes / block_b_gb_s) / bytes_of_us;
-  return std::max(rounds * stages * stage_us, all_b_us(p)) + (plan.parts > 1 ? add_parts_us : 0.0);
+  return std::max(rounds * stages * stage_us, all_b_us(p));
 }
 
-/// Estimate for large tiles, if all multiprocessors go through them in step: products, or all of B.
+/// The same for large tiles, if all multiprocessors go through them in step.
 double large_us(const FusedProblem& p, const TilePlan& plan) {
   const auto rounds = static_cast<double>(ceil_div(tiles_of(p, plan.columns), multiprocessors));
   const double relative = plan.columns == 256 ? 1.0 : 0.54;
-  const double tail = exchanges(p) ? last_tiles_us * plan.columns / 256 : 0.0;
-  return std::max(rounds * tile_us * static_cast<double>(p.k()) * relative, all_b_us(p)) + tail;
+  return std::max(rounds * tile_us * static_cast<double>(p.k()) * relative, all_b_us(p));
 }
 
-double estimated_us(const FusedProblem& p, const TilePlan& plan) {
+double products_us(const FusedProblem& p, const TilePlan& plan) {
   return plan.small ? small_us(p, plan) : large_us(p, plan);
+}
+double end_us(const FusedProblem& p, const TilePlan& plan) {
+  if (!plan.small) {
+    const double tail = exchanges(p) ? last_tiles_us * plan.columns / 256 : 0.0;
+    return tail + (plan.columns == 256 ? wide_end_us : 0.0);
+  }
+  const double rows = static_cast<double>(std::min<std::int64_t>(tile_rows, p.m())) / tile_rows;
+  return small_end_us + small_rows_end_us * rows + (plan.parts > 1 ? add_parts_us : 0.0);
+}
+double estimated_us(const FusedProblem& p, const TilePlan& plan) {
+  return products_us(p, plan) + end_us(p, plan);
 }
 
 }  // namespace
@@ -113,9 +127,14 @@ Form form_of(const FusedProblem& p) {
 
 TilePlan plan_tiles(const FusedProblem& p, const FusedConfig& config) {
   const bool can = can_be_small(p);
+  // Where the widest is asked for, small tiles go first. Shards are sent by the warps that are
+  // idle, which are fewer beside large tiles.
+  const bool may_be_large = config.block_columns == 0 && !gathers(p);
   TilePlan best;
-  for (TilePlan plan : {TilePlan{256, false}, TilePlan{128, can}, TilePlan{64, can}}) {
-    if (plan.columns == 64 && !can) continue;
+  for (TilePlan plan :
+       {TilePlan{256, false}, TilePlan{128, true}, TilePlan{64, true}, TilePlan{128, false}}) {
+    if (plan.small && !can) continue;
+    if (!plan.small && plan.columns == 128 && can && !may_be_large) continue;
     if (plan.small) plan.parts = parts_of(p, plan.columns);
     const bool wanted = config.block_columns == 0 || plan.columns <= config.block_columns;
     // The widest that is allowed, or the fastest.
@@ -169,7 +188,7 @@ void set_exchange_sizes(const FusedProblem& p, const TilePlan& plan, Sm90Workspa
     e.gathered_bytes = p.m() * w.pitch * 2;
     // The own shard's product hides what the copy engine takes to begin, or it does not. Blocks
     // send whole vectors.
-    const bool is_short = estimated_us(p, plan) / p.ranks < longest_pushed_us;
+    const bool is_short = products_us(p, plan) / p.ranks < longest_pushed_us;
     const bool is_small = (p.ranks - 1) * e.gathered_bytes <= most_pushed_bytes;
     if (is_short && is_small && w.pitch == w.shard_k) {
       e.piece_rows = static_cast<int>(

@@ -32,14 +32,19 @@ struct Consumer : Products<T, Columns, TransposedA, TransposedB, false> {
   __device__ void run() {
     TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);
     float sums[Columns / 2];
-    for (Task task; walk.next(task);) {
-      const int blocks = arguments.blocks_of(task.part).count();
+    Task task{}, following{};
+    // Large tiles have the whole of K.
+    const int blocks = arguments.blocks_of(0).count();
+    for (bool more = walk.next(task); more; task = following) {
       if (!arguments.has_rows(task, half)) {
+        more = walk.next(following);
         this->pass_stages(blocks);
       } else {
-        this->template accumulate<1>(sums, this->position, half, blocks);
+        this->template accumulate<1>(sums, this->position, half, blocks, [&] {
+          more = walk.next(following);
+          ready.wait();
+        });
         add_bias(sums, task);
-        ready.wait();
         if (arguments.sums(task)) add_partials(sums);
         write_image(sums);
       }
@@ -73,12 +78,16 @@ struct Consumer : Products<T, Columns, TransposedA, TransposedB, false> {
     }
   }
 
-  /// Where this lane's row of the matrices (j, j + 1) of write_image() lies.
-  __device__ SharedAddress matrix_row(bool column_major, int j) const {
+  /// Where this lane's row of the matrices (0, 1) of write_image() lies.
+  __device__ SharedAddress first_row(bool column_major) const {
     const int below = lane() / 8 % 2, next = lane() / 16, row = lane() % 8;
-    return image() + (column_major
-                          ? Image::offset(true, warp() * 16 + below * 8, 8 * (j + next) + row)
-                          : Image::offset(false, warp() * 16 + below * 8 + row, 8 * (j + next)));
+    return image() + (column_major ? Image::offset(true, warp() * 16 + below * 8, 8 * next + row)
+                                   : Image::offset(false, warp() * 16 + below * 8 + row, 8 * next));
+  }
+  /// The same of the matrices (j, j + 1), of groups of 8 columns; j is even.
+  template <bool ColumnMajor>
+  __device__ __forceinline__ static SharedAddress matrix_row(SharedAddress first, int j) {
+    return ColumnMajor ? first + 8 * 128 * j : (first ^ (j % 8 * 16)) + j / 8 * Image::block_bytes;
   }
 
   /// Adds the other ranks' partial tiles, which the courier brings one after the other.
@@ -89,14 +98,14 @@ struct Consumer : Products<T, Columns, TransposedA, TransposedB, false> {
         ready.wait();
       }
       const bool column_major = load_shared(shared + Layout::orientation + 4 * half) != 0;
+      const SharedAddress first = first_row(column_major);
 #pragma unroll
       for (int j = 0; j < Columns / 8; j += 2) {
         std::uint32_t pairs[4];
-        const SharedAddress row = matrix_row(column_major, j);
         if (column_major) {
-          load_matrices<true>(pairs, row);
+          load_matrices<true>(pairs, matrix_row<true>(first, j));
         } else {
-          load_matrices<false>(pairs, row);
+          load_matrices<false>(pairs, matrix_row<false>(first, j));
         }
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -116,17 +125,18 @@ struct Consumer : Products<T, Columns, TransposedA, TransposedB, false> {
     } else {
       write_matrices<false>(sums);
     }
-    fence_async();
+    fence_async_shared();
     arrive_filled();
   }
   template <bool ColumnMajor>
   __device__ __forceinline__ void write_matrices(const float (&sums)[Columns / 2]) const {
+    const SharedAddress first = first_row(ColumnMajor);
 #pragma unroll
     for (int j = 0; j < Columns / 8; j += 2) {
       std::uint32_t pairs[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) pairs[e] = pack<T>(sums[4 * j + 2 * e], sums[4 * j + 2 * e + 1]);
-      store_matrices<ColumnMajor>(matrix_row(ColumnMajor, j), pairs);
+      store_matrices<ColumnMajor>(matrix_row<ColumnMajor>(first, j), pairs);
     }
   }
   /// One arrival a warp.

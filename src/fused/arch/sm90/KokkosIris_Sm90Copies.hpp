@@ -29,6 +29,11 @@ __device__ __forceinline__ void fence_async() {
   __asm__ volatile("fence.proxy.async;" ::: "memory");
 }
 
+/// The same for accesses to the shared memory of the block alone.
+__device__ __forceinline__ void fence_async_shared() {
+  __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /// Fetches a descriptor ahead of its first use.
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   __asm__ volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

@@ -30,13 +30,25 @@ struct Producer {
 
   __device__ void run() {
     TileWalk walk = arguments.walk(blockIdx.x, gridDim.x);
-    for (Task task; walk.next(task);) load_operands(task);
+    Task task{};
+    bool more = walk.next(task);
+    for (Tile tile = tile_of(task); more;) {
+      Tile following{};
+      load_operands(tile, [&] {
+        more = walk.next(task);
+        if (more) following = tile_of(task);
+      });
+      tile = following;
+    }
   }
 
  private:
-  /// What the stages of a tile have in common: computed once, because the loop below must keep
-  /// ahead of the tensor cores, and at small tiles of the memory.
+  /// What the stages of a tile have in common: computed once and a tile ahead, because the loop
+  /// below must keep ahead of the tensor cores, and at small tiles of the memory. Finding a tile
+  /// takes as long as the products of a stage.
   struct Tile {
+    BlockRange blocks;
+    int step;  ///< shard of the first block, counted from this rank's
     int row, column;
     bool second_box;      ///< A has more than 64 rows here, which matters where they are adjacent
     std::uint32_t bytes;  ///< of a stage
@@ -48,30 +60,40 @@ struct Producer {
     // Rows of 128 bytes: one for each row of A, or one for each of K and 64 rows.
     const bool second_box = arguments.box_rows > 64;
     const int a_rows = TransposedA ? (second_box ? 2 : 1) * block_k : arguments.box_rows;
-    return {task.row, static_cast<int>(task.column + shift), second_box,
-            static_cast<std::uint32_t>(128 * a_rows + Layout::b_bytes)};
+    const BlockRange blocks = arguments.blocks_of(task.part);
+    return {blocks,     blocks.begin == 0 ? 0 : blocks.begin / arguments.k_blocks,
+            task.row,   static_cast<int>(task.column + shift),
+            second_box, static_cast<std::uint32_t>(128 * a_rows + Layout::b_bytes)};
   }
 
   /// The own shard of K first: the others' are still coming. A wait that was given up ends the
   /// operation with an error, but the other warps still count on their stages.
-  __device__ void load_operands(const Task& task) {
+  /// \param look_ahead called once, when there are copies under way to all stages
+  template <class LookAhead>
+  __device__ __forceinline__ void load_operands(const Tile& tile, const LookAhead& look_ahead) {
     const Exchange& exchange = arguments.exchange;
-    const BlockRange blocks = arguments.blocks_of(task.part);
-    const Tile tile = tile_of(task);
-    int step = blocks.begin / arguments.k_blocks;
-    for (int begin = blocks.begin; begin < blocks.end; ++step) {
+    const int full = tile.blocks.begin + min(ring.stages, tile.blocks.count());
+    int step = tile.step;
+    for (int begin = tile.blocks.begin; begin < tile.blocks.end; ++step) {
       const int shard_begin = step * arguments.k_blocks;
-      const int end = min(blocks.end, shard_begin + arguments.k_blocks);
+      const int end = min(tile.blocks.end, shard_begin + arguments.k_blocks);
       const int shard = arguments.shards == 1 ? 0 : exchange.peer(step);
       if (step > 0 && !given_up) {
-        given_up = !exchange.wait_rows(call, shard, task.row);
+        given_up = !exchange.wait_rows(call, shard, tile.row);
         fence_async();
       }
       const CUtensorMap* const map = step == 0 ? &arguments.a : &arguments.gathered;
       const int part = step == 0 ? 0 : step - 1;
-      for (; begin < end; ++begin) {
-        load_stage(tile, map, part, shard, (begin - shard_begin) * block_k);
+      const auto load_until = [&](int limit) {
+        for (; begin < limit; ++begin) {
+          load_stage(tile, map, part, shard, (begin - shard_begin) * block_k);
+        }
+      };
+      if (begin < full) {
+        load_until(min(end, full));
+        if (begin == full) look_ahead();
       }
+      load_until(end);
     }
   }
 

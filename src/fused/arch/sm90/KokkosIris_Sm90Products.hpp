@@ -16,6 +16,10 @@
 
 namespace KokkosIris::Impl::Sm90 {
 
+struct Nothing {
+  __device__ void operator()() const {}
+};
+
 /// One of the two consumer warpgroups, each with half of the rows of a tile; all its threads call.
 ///
 /// A thread's sums: for each group j of 8 columns of the tile, in sums[4 j] and sums[4 j + 1] those
@@ -43,11 +47,13 @@ struct Products {
 
   /// Adds the products of `count` stages from `at` on, of which this warpgroup takes every
   /// `Step`-th, to the sums; where it takes every one, they begin as zero. The stage before is
-  /// released when its products are complete, while the next ones run. \param row_half of the rows
-  /// of A
-  template <int Step>
+  /// released when its products are complete, while the next ones run.
+  /// \param row_half of the rows of A
+  /// \param meanwhile called while the last products run
+  template <int Step, class Meanwhile = Nothing>
   __device__ __forceinline__ void accumulate(float (&sums)[Columns / 2], RingPosition at,
-                                             int row_half, int count) const {
+                                             int row_half, int count,
+                                             const Meanwhile& meanwhile = {}) const {
     constexpr int half_bytes = half_rows * block_k * 2;
     const RingShape shape = ring;  // in registers
     const SharedAddress first_a = shared + row_half * half_bytes, first_b = shared + shape.a_bytes;
@@ -73,6 +79,7 @@ struct Products {
 #pragma unroll
       for (int step = 0; step < Step; ++step) at.advance(shape.stages);
     }
+    meanwhile();
     multiply_wait<0>();
     if (Step == 1 || count > 0) release(before, Step);
   }
