@@ -62,6 +62,7 @@ fi
 chroot_prepare hip forky hipcc libamdhip64-dev g++ ccache python3
 chroot_take "$("$source_dir/scripts/dependencies.sh" archive)"
 status=0
+trap 'exit 130' INT # else the next architecture would go on
 for architecture in "$@"; do
   chroot_run scripts/check_hip.sh "$architecture" || status=$?
 done

@@ -26,10 +26,12 @@ In fused operations, as many of each as when they were last compared with the so
   acquire   acquires at system scope: the load of the flag (gfx942: sc0 sc1; gfx90a: glc), s_waitcnt vmcnt(0), then
             buffer_inv sc0 sc1 (gfx90a: buffer_invl2 and buffer_wbinvl1_vol)
   arrival   each wave waits for its stores before a team's barrier (s_waitcnt vmcnt(0) expcnt(0), s_barrier;
-            gpu_finish_stores in src/core/KokkosIris_GpuIntrinsics.hpp: no other code waits for expcnt)
+            gpu_finish_stores in src/core/KokkosIris_GpuIntrinsics.hpp: no other code waits for expcnt); and all
+            barriers of teams
 and in those with matrix instructions
-  loads     16 bytes at a time from global memory (global_load_dwordx4) and, all of a stage, from LDS (ds_read_b128)
-  stores    16 bytes at a time (global_store_dwordx4), at least as many as a lane has sums
+  loads     16 bytes at a time from global memory (global_load_dwordx4) and from LDS (ds_read_b128), at least as many as
+            the stages of a lane take
+  stores    16 bytes at a time (global_store_dwordx4), at least as many as the sums of a lane fill
   matrix    v_mfma of the element type, the kernel's first template argument, and no other (AMD's instruction set
             documents of MI200 and MI300)
 In the parts:
@@ -65,6 +67,7 @@ class Counts:
     count: int
     acquire: int
     arrival: int
+    barriers: int  # of teams
 
 
 # Rules: each returns what is wrong, or nothing.
@@ -78,7 +81,7 @@ def scratch(kernel, architecture, limits):
         # gfx90a accesses private memory by buffer instructions, which nothing else here uses.
         if re.match(r"scratch_|buffer_(load|store|atomic)_", line):
             return f"{line.split()[0]}, an access to private memory"
-        if re.match("s_swappc|s_call", line):
+        if re.match("s_swappc|s_call|s_setpc", line):
             return f"{line.split()[0]}, a call, for which registers go to private memory"
 
 
@@ -119,7 +122,7 @@ def after(code, start, steps, pattern, stop=None, branches=True):
 STORE = r"(global|flat|buffer)_(store|atomic)_"
 LOAD = r"(global|flat|buffer)_load_"
 # What does not come between a write-back and the store that it belongs to.
-ELSEWHERE = rf"{LOAD}|s_endpgm|s_barrier|s_setpc|buffer_(wbl2|inv|wbinv)"
+ELSEWHERE = rf"{LOAD}|ds_|s_load|s_endpgm|s_barrier|s_setpc|buffer_(wbl2|inv|wbinv)"
 ARRIVED = r"s_waitcnt .*vmcnt\(0\)"
 OWN_ARRIVED = "s_waitcnt vmcnt(0) expcnt(0)"
 
@@ -129,7 +132,7 @@ def write_backs(code):
 
 
 def write_back(kernel, architecture, limits):
-    others = rf"{STORE}|{LOAD}|ds_|buffer_(inv|wb)|s_barrier|s_endpgm|s_cbranch|s_setpc|s_swappc"
+    others = rf"{STORE}|{LOAD}|ds_|s_load|buffer_(inv|wb)|s_barrier|s_endpgm|s_cbranch|s_setpc|s_swappc"
     for place in write_backs(kernel.code):
         if after(kernel.code, place, 40, ARRIVED, others) is None:
             return f"no s_waitcnt vmcnt(0) right after {kernel.code[place]}"
@@ -152,6 +155,10 @@ def release(kernel, architecture, limits):
         line = kernel.code[flag]
         if not re.match(r"(global|flat)_store_dwordx2 ", line) or not at_system(line, architecture):
             return f"{line} after {kernel.code[place]}, not a store of 8 bytes at system scope"
+        # On gfx90a a store of data looks like a flag: the flag has no other store right behind it.
+        more = after(kernel.code, flag, 12, STORE, rf"s_c?branch|.*:$|{ELSEWHERE}", branches=False)
+        if more is not None:
+            return f"{kernel.code[more]} right after {line}"
         found += 1
     if found != counts_of(kernel.name).release:
         return f"{found} buffer_wbl2 at system scope, not {counts_of(kernel.name).release}"
@@ -166,7 +173,7 @@ def count(kernel, architecture, limits):
         while any(re.match(STORE, text) for text in before):
             before.pop(0)
         if architecture == "gfx942":
-            backs = [i for i, text in enumerate(before) if text.startswith("buffer_wbl2 sc")]
+            backs = [i for i, text in enumerate(before) if re.match(r"buffer_wbl2 (sc0 )?sc1$", text)]
             before = before[backs[-1]:] if backs else []
         if not any(re.match(ARRIVED, text) for text in before):
             return f"no wait{' after buffer_wbl2 sc1' if architecture == 'gfx942' else ''} before {line}"
@@ -202,6 +209,11 @@ def acquire(kernel, architecture, limits):
         loads = [i for i, text in enumerate(before) if re.match(LOAD, text) and text.endswith(flag)]
         if not loads or not any(re.match(ARRIVED, text) for text in before[loads[-1]:]):
             return f"no load of a flag{flag}, s_waitcnt vmcnt(0), {first} in this order"
+        if not re.match(r"(global|flat)_load_dwordx2 ", before[loads[-1]]):
+            return f"{before[loads[-1]]} ahead of {first}, not a load of 8 bytes"
+        between = [text for text in before[loads[-1] + 1:] if re.match(rf"{STORE}|{LOAD}|ds_", text)]
+        if between:
+            return f"{between[0]} between the load of a flag and {first}"
         found += 1
     if found != counts_of(kernel.name).acquire:
         return f"{found} {first}, not {counts_of(kernel.name).acquire}"
@@ -216,6 +228,9 @@ def arrival(kernel, architecture, limits):
     if not all(after(kernel.code, place, 24, "s_barrier", STORE) or
                after(kernel.code, place, 24, "s_barrier", STORE, branches=False) for place in places):
         return f"no s_barrier, or a store before it, after {OWN_ARRIVED}"
+    barriers = kernel.code.count("s_barrier")
+    if barriers != counts_of(kernel.name).barriers:
+        return f"{barriers} s_barrier, not {counts_of(kernel.name).barriers}"
 
 
 def too_few(kernel, instruction, least):
@@ -224,9 +239,10 @@ def too_few(kernel, instruction, least):
 
 
 def loads(kernel, architecture, limits):
-    """A lane reads four chunks of each operand of a stage (64 rows of 64 bytes a wave), in two loops of stages."""
+    """A lane brings two chunks of each operand of a stage (128 rows of 64 bytes a team) and reads four (64 rows a wave), at
+    two places: in the loop of whole stages and in that of others, and brings the first stage of each ahead of them."""
     least = 1 if part_of(kernel.name) == "sample" else 16
-    return too_few(kernel, "global_load_dwordx4", 1) or too_few(kernel, "ds_read_b128", least)
+    return too_few(kernel, "global_load_dwordx4", least) or too_few(kernel, "ds_read_b128", least)
 
 
 def stores(kernel, architecture, limits):
@@ -247,7 +263,7 @@ def matrix(kernel, architecture, limits):
     instruction = {"double": r"v_mfma_f64_\d+x\d+x\d+_?f64", "float": r"v_mfma_f32_\d+x\d+x\d+_?f32",
                    "KokkosIris::half_t": r"v_mfma_f32_\d+x\d+x\d+_?f16",
                    "KokkosIris::bhalf_t": r"v_mfma_f32_\d+x\d+x\d+_?bf16(_1k)?"}[element]
-    found = [line.split()[0] for line in kernel.code if line.startswith("v_mfma")]
+    found = [line.split()[0] for line in kernel.code if re.match("v_s?mfma", line)]
     if not found:
         return f"no {instruction}"
     for name in found:
@@ -277,6 +293,13 @@ def wide(kernel, architecture, limits):
 ACCESSES = {"AtomicAdd": ("add", True), "AtomicSubRelease": ("add", False), "AtomicMin": ("cmpswap", True),
             "AtomicExchange": ("swap", False), "AtomicCompare": ("cmpswap", True), "AtomicOnDevice": ("add", True),
             "SignalAdding": ("add", False), "SignalSetting": (None, False), "FenceBetween": (None, True)}
+
+
+# All accesses of the parts in which the order of data and flag is at stake; on gfx942 the scopes are looked at below.
+SEQUENCES = {
+    "SignalSetting": ["(global|flat)_store_", "buffer_wbl2", "(global|flat)_store_"],
+    "SignalAdding": ["(global|flat)_store_", "buffer_wbl2", "(global|flat)_atomic_"],
+    "FenceBetween": ["(global|flat)_store_", "buffer_wbl2", "buffer_inv", "(global|flat)_load_", "(global|flat)_store_"]}
 
 
 def access_of(name, architecture):
@@ -312,6 +335,15 @@ def ordered(kernel, architecture, limits):
     for place, line in enumerate(kernel.code):
         if re.match(r"(global|flat)_atomic_", line) and place not in found:
             return f"{line} beside {access}"
+    if part in SEQUENCES:
+        wanted = list(SEQUENCES[part])
+        if part == "FenceBetween" and not on942:
+            wanted[2:3] = ["buffer_invl2", "buffer_wbinvl1_vol"]
+        accesses = [line for line in kernel.code if re.match(rf"{STORE}|{LOAD}|ds_|buffer_", line)]
+        if len(accesses) != len(wanted) or not all(map(re.match, wanted, accesses)):
+            return f"{'; '.join(accesses)}, not {'; '.join(wanted)}"
+        if part == "SignalSetting" and on942 and accesses[0].endswith(" sc1"):
+            return f"{accesses[0]} ahead of the write-back"
     if part != "FenceBetween" and ACCESSES[part][1]:
         return no_acquire_after(kernel.code, found[-1], architecture, not on_device)
 
@@ -347,10 +379,10 @@ PLAIN_KERNELS = [f"KokkosIris::Impl::PlainAtomicAdd<{element}>(" for element in 
 #   hold_panel (GatherMatmulKernel), for entries (MatmulGatherKernel); begin has one that does not poll;
 # - each other release is a store: in enter, publish, release_slot, twice in leave.
 # That is 10, 11 (to all ranks), 8 and 7 releases. The compiler has some of them twice.
-COUNTS = {"ReduceKernel": Counts(release=13, count=2, acquire=12, arrival=5),
-          "GatherMatmulKernel": Counts(release=10, count=2, acquire=12, arrival=2),
-          "MatmulGatherKernel": Counts(release=9, count=2, acquire=9, arrival=2),
-          "sample": Counts(release=2, count=1, acquire=1, arrival=3)}
+COUNTS = {"ReduceKernel": Counts(release=13, count=2, acquire=12, arrival=5, barriers=23),
+          "GatherMatmulKernel": Counts(release=10, count=2, acquire=12, arrival=2, barriers=21),
+          "MatmulGatherKernel": Counts(release=9, count=2, acquire=9, arrival=2, barriers=17),
+          "sample": Counts(release=2, count=1, acquire=1, arrival=3, barriers=5)}
 
 
 ALL_KERNELS = FUSED_KERNELS + WIDE_KERNELS + ORDERED_KERNELS + PLAIN_KERNELS
@@ -362,8 +394,10 @@ def part_of(name):
 
 def counts_of(name):
     counts = COUNTS[part_of(name)]
-    # Who stores its result on all ranks waits for their entries.
-    return dataclasses.replace(counts, release=14, acquire=15) if "true>" in short(name) else counts
+    # Who stores its result on all ranks waits for their entries. The engine for matrix cores has a barrier more.
+    if "true>" in short(name):
+        counts = dataclasses.replace(counts, release=14, acquire=15, barriers=counts.barriers + 2)
+    return dataclasses.replace(counts, barriers=counts.barriers + 1) if MFMA_ENGINE in name else counts
 
 
 def limits_of(name, classes):

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(256)
   float live[320];
 #pragma unroll
   for (int i = 0; i < 320; ++i) live[i] = sums[i * 256 + threadIdx.x];
-  __syncthreads();
+  __asm__ volatile("" ::: "memory");
 #pragma unroll
   for (int i = 0; i < 320; ++i) sums[i * 256 + threadIdx.x] = live[319 - i] * live[i];
 #endif

@@ -8,7 +8,7 @@ check_isa_test.py <architecture> [<library, object or program>...]
 Compiles check_isa_test.hip as it should be, then with each fault that a compiler can be made to commit; each has to be
 found, and no other. All other faults, one for each condition of each rule, are committed in the instructions and
 metadata that were read: of check_isa_test.hip, and of the kernels in the files, which are those for check_isa.py: there
-each release, acquire, arrival and counter of the fused operations is broken in turn.
+each release, acquire, arrival, barrier and counter of the fused operations of two types is broken in turn.
 """
 import argparse
 import dataclasses
@@ -99,6 +99,13 @@ def flag_after(kernel, pattern, replacement, first=0):
     return dataclasses.replace(kernel, code=code)
 
 
+def behind_flag(kernel, pattern, line):
+    """The kernel with a further instruction behind the first store after one that matches."""
+    begin = next(place for place, text in enumerate(kernel.code) if re.match(pattern, text))
+    place = next(place for place in range(begin + 1, len(kernel.code)) if re.match(check_isa.STORE, kernel.code[place]))
+    return dataclasses.replace(kernel, code=[*kernel.code[:place + 1], line, *kernel.code[place + 1:]])
+
+
 def fault_list(good, architecture):
     """(title, kernel, beginnings of what has to be found) for each condition of the rules for fused operations."""
     on942 = architecture == "gfx942"
@@ -110,6 +117,7 @@ def fault_list(good, architecture):
         ("private memory", with_facts(good, private_segment_fixed_size=4), ["scratch: private_segment_fixed_size"]),
         ("buffer load", inserted(good, "s_barrier", "buffer_load_dword v1, off, s[0:3], 0"), ["scratch: buffer_load"]),
         ("stack", with_facts(good, uses_dynamic_stack=1), ["scratch: uses_dynamic_stack is 1"]),
+        ("tail call", inserted(good, "s_barrier", "s_setpc_b64 s[30:31]"), ["scratch: s_setpc_b64, a call"]),
         ("near call", inserted(good, "s_barrier", "s_call_b64 s[30:31], 4"), ["scratch: s_call_b64, a call"]),
         ("call", inserted(good, "s_barrier", "s_swappc_b64 s[30:31], s[4:5]"), ["scratch: s_swappc_b64, a call"]),
         ("spilt scalars", with_facts(good, sgpr_spill_count=401), ["size: sgpr_spill_count is 401"]),
@@ -119,8 +127,9 @@ def fault_list(good, architecture):
          ["write_back: no s_waitcnt vmcnt(0) right after " + back]),
         ("flag of 4 bytes behind a branch", flag_behind_branch(good, back), ["release: global_store_dword "]),
         ("no wait after the second", without_waits(good, back, last_back), ["write_back: no s_waitcnt vmcnt(0)"]),
-        ("a store ahead of the wait", inserted(good, back, "global_store_dwordx2 v0, v[2:3], s[0:1]"
-                                               + (" sc0 sc1" if on942 else "")), ["write_back: no s_waitcnt"]),
+        ("a store ahead of the wait",
+         inserted(good, back, "global_store_dwordx2 v0, v[2:3], s[0:1]" + (" sc0 sc1" if on942 else "")),
+         ["write_back: no s_waitcnt", "release: global_store_dwordx2"]),
         ("a load ahead of the wait", inserted(good, back, "global_load_dword v0, v1, s[0:1]"),
          ["write_back: no s_waitcnt", "release: no store right after"]),
         ("a wait for loads only", edited_waits(good, back, "s_waitcnt vmcnt(1)"), ["write_back: no s_waitcnt"]),
@@ -141,6 +150,14 @@ def fault_list(good, architecture):
         ("flag out of a cache", edited(good, r"(global_load_dwordx2 .*)( sc0 sc1| glc)$", r"\1"),
          ["acquire: no load of a flag"]),
         ("one arrival missing", edited(good, re.escape(check_isa.OWN_ARRIVED), None, 1), ["arrival: 2 s_waitcnt"]),
+        ("one barrier missing", edited(good, "s_barrier", None, 1), ["arrival: 4 s_barrier, not 5"]),
+        ("a store right after the flag", behind_flag(good, back, "global_store_dwordx2 v0, v[2:3], s[0:1]"),
+         ["release: global_store_dwordx2 v0, v[2:3], s[0:1] right after"]),
+        ("LDS ahead of the flag", inserted(good, back, "ds_read_b32 v0, v1", 0, 2), ["release: no store right after"]),
+        ("a load ahead of the invalidation", inserted(good, "buffer_inv sc0 sc1" if on942 else "buffer_invl2",
+                                                      "ds_read_b32 v0, v1", 0, 0), ["acquire: ds_read_b32 v0, v1 between"]),
+        ("flag of 4 bytes loaded", edited(good, r"global_load_dwordx2( .*( sc0 sc1| glc))$", r"global_load_dword\1"),
+         ["acquire: global_load_dword "]),
         ("no barrier after the last arrival", edited(good, "s_barrier", None, -1), ["arrival: no s_barrier"]),
         ("a store ahead of a barrier", inserted(good, "s_barrier", "global_store_dword v0, v1, s[0:1]", -1, 0),
          ["arrival: no s_barrier"]),
@@ -271,6 +288,8 @@ def parts(kernels, architecture):
 def faults_of_access(kernel, architecture, classes):
     """Another scope, another instruction, no invalidation of caches."""
     part = check_isa.part_of(kernel.name)
+    if part in check_isa.SEQUENCES:
+        yield from faults_of_sequence(kernel, architecture, classes)
     if part == "FenceBetween":
         return
     access = r"(global|flat)_atomic_" if part != "SignalSetting" else r"(global|flat)_store_dwordx2"
@@ -289,6 +308,18 @@ def faults_of_access(kernel, architecture, classes):
         yield f"caches kept in {part}", found_in(wrong, architecture, classes), ["ordered: "]
 
 
+def faults_of_sequence(kernel, architecture, classes):
+    """Each access missing, and in the place of the next one."""
+    places = [place for place, line in enumerate(kernel.code)
+              if re.match(f"{check_isa.STORE}|{check_isa.LOAD}|buffer_", line)]
+    faults = [replaced(kernel, place) for place in places]
+    for one, two in zip(places, places[1:]):
+        faults.append(replaced(replaced(kernel, one, kernel.code[two]), two, kernel.code[one]))
+    for wrong in faults:
+        found = [line for line in found_in(wrong, architecture, classes) if line.startswith("ordered: ")]
+        yield f"accesses of {check_isa.part_of(kernel.name)}", found, ["ordered: "]
+
+
 def replaced(kernel, place, line="v_nop"):
     return dataclasses.replace(kernel, code=[*kernel.code[:place], line, *kernel.code[place + 1:]])
 
@@ -301,7 +332,7 @@ def with_flag_first(kernel, place):
 
 
 def library(kernels, architecture):
-    """Faults in the fused operations themselves, at each place in turn; of two types for all four, with both engines.
+    """Faults in the fused operations themselves, at each place in turn; of two types of the four, with both engines.
     Only what the rule at stake finds counts: some faults break another one as well."""
     first = "buffer_inv sc0 sc1" if architecture == "gfx942" else "buffer_invl2"
     back = "buffer_wbl2 sc0 sc1" if architecture == "gfx942" else "buffer_wbl2"
@@ -316,7 +347,7 @@ def library(kernels, architecture):
                 faults += [("release", replaced(kernel, place)), ("release", with_flag_first(kernel, place))]
             elif line == first:
                 faults.append(("acquire", replaced(kernel, place)))
-            elif line == check_isa.OWN_ARRIVED:
+            elif line in (check_isa.OWN_ARRIVED, "s_barrier"):
                 faults.append(("arrival", replaced(kernel, place)))
             elif "_atomic_add_x2 " in line:
                 kept = kernel.code.index(counted, place)

@@ -106,7 +106,7 @@ chroot_prepare() {
   chroot=$cache/chroot/$name
   build_dir_of_chroot=$source_dir/build/$name
   [ ! -L "$source_dir/build" ] || die "$source_dir/build is a symbolic link, which means something else in the chroot"
-  mkdir -p "$build_dir_of_chroot" 2>/dev/null || die "cannot write to $source_dir, where $build_dir_of_chroot is made"
+  mkdir -p "$build_dir_of_chroot" || die "there has to be a folder $build_dir_of_chroot for what is built"
   mkdir -p "$chroot/cache"
   exec 8>"$chroot/lock"
   flock -n 8 || echo "waiting for another script that uses the chroot $name" >&2
@@ -127,7 +127,7 @@ chroot_run() {
   local -a variables=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
     "TERM=${TERM:-dumb}" KOKKOSIRIS_IN_CHROOT=1 CCACHE_DIR=/root/.cache/kokkosiris/ccache)
   for file in /etc/resolv.conf /etc/hosts; do
-    [ ! -e "$file" ] || cp -L "$file" "$chroot/root/etc/"
+    [ ! -e "$file" ] || cp -L "$file" "$chroot/root/etc/" || return
   done
   # shellcheck disable=SC2016 # for the shell in the namespace
   unshared bash -euc '

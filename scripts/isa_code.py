@@ -35,16 +35,18 @@ def llvm(tool):
 def objects_of(file, folder):
     if file.suffix != ".a":
         return [file]
-    names = run(llvm("llvm-ar"), "t", file).split()
+    names = run(llvm("llvm-ar"), "t", file).splitlines()
     if len(set(names)) != len(names):
         sys.exit(f"check_isa.py: two members of {file} have the same name, of which one would be lost")
     run(llvm("llvm-ar"), "x", "--output", folder, file)
-    return sorted(folder.glob("*.o"))
+    return [folder / name for name in names]
 
 
 def bundles_of(section):
     """The bundles in a section .hip_fatbin: a program has one of each of its objects."""
     places = [found.start() for found in re.finditer(re.escape(BUNDLE), section)]
+    if b"CCOB" in section:
+        sys.exit("check_isa.py: a bundle in .hip_fatbin is compressed (build with --no-offload-compress)")
     if section.strip(b"\0") and (not places or section[:places[0]].strip(b"\0")):
         sys.exit("check_isa.py: .hip_fatbin does not begin with a bundle that is not compressed")
     return [section[begin:end] for begin, end in zip(places, places[1:] + [len(section)], strict=True)]
