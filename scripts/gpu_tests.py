@@ -40,6 +40,9 @@ def read_ctest(build):
         labels = properties.get("LABELS", [])
         if not command or "mpiexec" not in command[0] or {"perf", "example"} & set(labels):
             continue
+        # The applications of the install test are built by tests, not by the build.
+        if "FIXTURES_REQUIRED" in properties:
+            continue
         # Several parts, each with ranks of its own, are set apart by colons.
         ranks = sum(int(command[i + 1]) for i, word in enumerate(command) if word == "-n")
         yield {"name": test["name"], "ranks": ranks, "command": ["mpiexec", *command[1:]],
