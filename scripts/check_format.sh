@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # scripts/check_format.sh
 # What every tracked or new file has to keep: clang-format's layout, the two SPDX lines, at most 500
-# lines, and nothing in src, tools and examples that asks for the GPU's vendor but the few files for that. Prints what is
-# wrong and fails. To mend the layout: clang-format -i <file>.
+# lines, and nothing in src, tools and examples that asks for the GPU's vendor but the few files for
+# that. Prints what is wrong and fails. To mend the layout: clang-format -i <file>.
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -124,6 +124,10 @@ LOAD = r"(global|flat|buffer)_load_"
 # What does not come between a write-back and the store that it belongs to.
 ELSEWHERE = rf"{LOAD}|ds_|s_load|s_endpgm|s_barrier|s_setpc|buffer_(wbl2|inv|wbinv)"
 ARRIVED = r"s_waitcnt .*vmcnt\(0\)"
+# The instructions of releases and acquires at system scope, and of acquires at that of the device.
+SYSTEM_WRITE_BACK = {"gfx90a": "buffer_wbl2", "gfx942": "buffer_wbl2 sc0 sc1"}
+SYSTEM_INVALIDATIONS = {"gfx90a": ["buffer_invl2", "buffer_wbinvl1_vol"], "gfx942": ["buffer_inv sc0 sc1"]}
+DEVICE_INVALIDATIONS = {"gfx90a": ["buffer_wbinvl1_vol"], "gfx942": ["buffer_inv sc1"]}
 OWN_ARRIVED = "s_waitcnt vmcnt(0) expcnt(0)"
 
 
@@ -177,7 +181,7 @@ def count(kernel, architecture, limits):
             before = before[backs[-1]:] if backs else []
         if not any(re.match(ARRIVED, text) for text in before):
             return f"no wait{' after buffer_wbl2 sc1' if architecture == 'gfx942' else ''} before {line}"
-        wrong = no_acquire_after(kernel.code, place, architecture, False)
+        wrong = no_acquire_after(kernel.code, place, DEVICE_INVALIDATIONS[architecture])
         if wrong:
             return wrong
         found += 1
@@ -185,26 +189,24 @@ def count(kernel, architecture, limits):
         return f"{found} additions to counters, not {counts_of(kernel.name).count}"
 
 
-def no_acquire_after(code, place, architecture, system):
+def no_acquire_after(code, place, invalidations):
     """What an atomic access lacks to acquire; nothing if it lacks nothing."""
-    steps = {"gfx90a": ["buffer_invl2", "buffer_wbinvl1_vol"] if system else ["buffer_wbinvl1_vol"],
-             "gfx942": ["buffer_inv sc0 sc1" if system else "buffer_inv sc1"]}[architecture]
-    for step in [ARRIVED, *(step + "$" for step in steps)]:
+    for step in [ARRIVED, *(line + "$" for line in invalidations)]:
         next_place = after(code, place, 24, step, f"{STORE}|{LOAD}|ds_|s_barrier")
         if next_place is None:
-            return f"no s_waitcnt vmcnt(0), {', '.join(steps)} after {code[place]}"
+            return f"no s_waitcnt vmcnt(0), {', '.join(invalidations)} after {code[place]}"
         place = next_place
 
 
 def acquire(kernel, architecture, limits):
-    first = "buffer_inv sc0 sc1" if architecture == "gfx942" else "buffer_invl2"
+    first, *others = SYSTEM_INVALIDATIONS[architecture]
     flag = " sc0 sc1" if architecture == "gfx942" else " glc"
     found = 0
     for place, line in enumerate(kernel.code):
         if line != first:
             continue
-        if architecture == "gfx90a" and kernel.code[place + 1] != "buffer_wbinvl1_vol":
-            return "no buffer_wbinvl1_vol after buffer_invl2"
+        if kernel.code[place + 1:place + 1 + len(others)] != others:
+            return f"no {', '.join(others)} after {first}"
         before = kernel.code[max(0, place - 12):place]
         loads = [i for i, text in enumerate(before) if re.match(LOAD, text) and text.endswith(flag)]
         if not loads or not any(re.match(ARRIVED, text) for text in before[loads[-1]:]):
@@ -295,11 +297,12 @@ ACCESSES = {"AtomicAdd": ("add", True), "AtomicSubRelease": ("add", False), "Ato
             "SignalAdding": ("add", False), "SignalSetting": (None, False), "FenceBetween": (None, True)}
 
 
-# All accesses of the parts in which the order of data and flag is at stake; on gfx942 the scopes are looked at below.
-SEQUENCES = {
-    "SignalSetting": ["(global|flat)_store_", "buffer_wbl2", "(global|flat)_store_"],
-    "SignalAdding": ["(global|flat)_store_", "buffer_wbl2", "(global|flat)_atomic_"],
-    "FenceBetween": ["(global|flat)_store_", "buffer_wbl2", "buffer_inv", "(global|flat)_load_", "(global|flat)_store_"]}
+def sequence_of(part, architecture):
+    """All accesses of the parts in which the order of data and flag is at stake, as patterns; none of other parts."""
+    store, load, back = "(global|flat)_store_", "(global|flat)_load_", "buffer_wbl2"
+    return {"SignalSetting": [store, back, store],
+            "SignalAdding": [store, back, "(global|flat)_atomic_"],
+            "FenceBetween": [store, back, *SYSTEM_INVALIDATIONS[architecture], load, store]}.get(part)
 
 
 def access_of(name, architecture):
@@ -307,7 +310,7 @@ def access_of(name, architecture):
     part, type_name = part_of(name), re.search("<(.*?)>", short(name)).group(1)
     on942, floating = architecture == "gfx942", type_name in ("double", "float")
     if part == "FenceBetween":
-        return "buffer_inv sc0 sc1$" if on942 else "buffer_invl2$"
+        return SYSTEM_INVALIDATIONS[architecture][0] + "$"
     if part == "SignalSetting":
         return r"(global|flat)_store_dwordx2 .*" + (" sc0 sc1$" if on942 else "")
     operation = ACCESSES[part][0]
@@ -324,7 +327,7 @@ def access_of(name, architecture):
 def ordered(kernel, architecture, limits):
     part, access = part_of(kernel.name), access_of(kernel.name, architecture)
     on_device, on942 = part == "AtomicOnDevice", architecture == "gfx942"
-    back = "buffer_wbl2" + ((" sc1" if on_device else " sc0 sc1") if on942 else "")
+    back = "buffer_wbl2 sc1" if on_device and on942 else SYSTEM_WRITE_BACK[architecture]
     places = [place for place, line in enumerate(kernel.code) if line == back]
     if on_device and not on942:
         places = [0]  # the second cache is this device's own
@@ -335,17 +338,16 @@ def ordered(kernel, architecture, limits):
     for place, line in enumerate(kernel.code):
         if re.match(r"(global|flat)_atomic_", line) and place not in found:
             return f"{line} beside {access}"
-    if part in SEQUENCES:
-        wanted = list(SEQUENCES[part])
-        if part == "FenceBetween" and not on942:
-            wanted[2:3] = ["buffer_invl2", "buffer_wbinvl1_vol"]
+    wanted = sequence_of(part, architecture)
+    if wanted:
         accesses = [line for line in kernel.code if re.match(rf"{STORE}|{LOAD}|ds_|buffer_", line)]
         if len(accesses) != len(wanted) or not all(map(re.match, wanted, accesses)):
             return f"{'; '.join(accesses)}, not {'; '.join(wanted)}"
         if part == "SignalSetting" and on942 and accesses[0].endswith(" sc1"):
             return f"{accesses[0]} ahead of the write-back"
     if part != "FenceBetween" and ACCESSES[part][1]:
-        return no_acquire_after(kernel.code, found[-1], architecture, not on_device)
+        invalidations = DEVICE_INVALIDATIONS if on_device else SYSTEM_INVALIDATIONS
+        return no_acquire_after(kernel.code, found[-1], invalidations[architecture])
 
 
 RULES = {ANY: [scratch, size, atomics, write_back], FUSED: [release, count, acquire, arrival],

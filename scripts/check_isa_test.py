@@ -81,10 +81,16 @@ def inserted(kernel, pattern, line, first=0, offset=1):
     return dataclasses.replace(kernel, code=kernel.code[:place] + [line] + kernel.code[place:])
 
 
+def next_store(kernel, pattern, first=0):
+    """The places of number `first` of the instructions that match and of the next store in the text."""
+    begin = [place for place, line in enumerate(kernel.code) if re.match(pattern, line)][first]
+    return begin, next(place for place in range(begin + 1, len(kernel.code))
+                       if re.match(check_isa.STORE, kernel.code[place]))
+
+
 def without_waits(kernel, pattern, first=0):
     """The kernel without the waits between an instruction that matches and the next store."""
-    begin = [place for place, line in enumerate(kernel.code) if re.match(pattern, line)][first]
-    end = next(place for place in range(begin + 1, len(kernel.code)) if re.match(check_isa.STORE, kernel.code[place]))
+    begin, end = next_store(kernel, pattern, first)
     code = [line for place, line in enumerate(kernel.code)
             if not (begin < place < end and re.match(check_isa.ARRIVED, line))]
     return dataclasses.replace(kernel, code=code)
@@ -92,24 +98,21 @@ def without_waits(kernel, pattern, first=0):
 
 def flag_after(kernel, pattern, replacement, first=0):
     """The kernel with the first store after an instruction that matches `pattern` replaced."""
-    begin = [place for place, line in enumerate(kernel.code) if re.match(pattern, line)][first]
-    place = next(place for place in range(begin + 1, len(kernel.code)) if re.match(check_isa.STORE, kernel.code[place]))
-    code = list(kernel.code)
-    code[place] = replacement(code[place])
-    return dataclasses.replace(kernel, code=code)
+    _, place = next_store(kernel, pattern, first)
+    return replaced(kernel, place, replacement(kernel.code[place]))
 
 
 def behind_flag(kernel, pattern, line):
     """The kernel with a further instruction behind the first store after one that matches."""
-    begin = next(place for place, text in enumerate(kernel.code) if re.match(pattern, text))
-    place = next(place for place in range(begin + 1, len(kernel.code)) if re.match(check_isa.STORE, kernel.code[place]))
+    _, place = next_store(kernel, pattern)
     return dataclasses.replace(kernel, code=[*kernel.code[:place + 1], line, *kernel.code[place + 1:]])
 
 
 def fault_list(good, architecture):
     """(title, kernel, beginnings of what has to be found) for each condition of the rules for fused operations."""
     on942 = architecture == "gfx942"
-    back = r"buffer_wbl2 sc0 sc1" if on942 else r"buffer_wbl2"
+    back = check_isa.SYSTEM_WRITE_BACK[architecture]
+    first, counted = check_isa.SYSTEM_INVALIDATIONS[architecture][0], check_isa.DEVICE_INVALIDATIONS[architecture][0]
     last_back = 1  # the place of the second flag among them
     faults = [
         ("wave of 32", with_facts(good, wavefront_size=32), ["size: wavefront_size is 32"]),
@@ -141,11 +144,11 @@ def fault_list(good, architecture):
          ["release: 1 buffer_wbl2 at system scope, not 2"]),
         # Counters of teams.
         ("no addition", edited(good, "global_atomic_add_x2", "v_nop"), ["count: 0 additions"]),
-        ("cache kept after the addition", edited(good, "buffer_inv sc1" if on942 else "buffer_wbinvl1_vol", None, -1),
+        ("cache kept after the addition", edited(good, counted, None, -1),
          ["count: no s_waitcnt vmcnt(0), buffer_"]),
-        ("acquire at agent scope", edited(good, "buffer_inv sc0 sc1" if on942 else "buffer_invl2",
+        ("acquire at agent scope", edited(good, first,
                                           "buffer_inv sc1" if on942 else None), ["acquire: 0 "]),
-        ("no wait for the flag", edited_before(good, "buffer_inv sc0 sc1" if on942 else "buffer_invl2"),
+        ("no wait for the flag", edited_before(good, first),
          ["acquire: no load of a flag"]),
         ("flag out of a cache", edited(good, r"(global_load_dwordx2 .*)( sc0 sc1| glc)$", r"\1"),
          ["acquire: no load of a flag"]),
@@ -154,7 +157,7 @@ def fault_list(good, architecture):
         ("a store right after the flag", behind_flag(good, back, "global_store_dwordx2 v0, v[2:3], s[0:1]"),
          ["release: global_store_dwordx2 v0, v[2:3], s[0:1] right after"]),
         ("LDS ahead of the flag", inserted(good, back, "ds_read_b32 v0, v1", 0, 2), ["release: no store right after"]),
-        ("a load ahead of the invalidation", inserted(good, "buffer_inv sc0 sc1" if on942 else "buffer_invl2",
+        ("a load ahead of the invalidation", inserted(good, first,
                                                       "ds_read_b32 v0, v1", 0, 0), ["acquire: ds_read_b32 v0, v1 between"]),
         ("flag of 4 bytes loaded", edited(good, r"global_load_dwordx2( .*( sc0 sc1| glc))$", r"global_load_dword\1"),
          ["acquire: global_load_dword "]),
@@ -202,8 +205,7 @@ def flag_behind_branch(kernel, pattern):
 
 def edited_waits(kernel, pattern, wait):
     """The kernel with another wait for those between an instruction that matches and the next store."""
-    begin = [place for place, line in enumerate(kernel.code) if re.match(pattern, line)][0]
-    end = next(place for place in range(begin + 1, len(kernel.code)) if re.match(check_isa.STORE, kernel.code[place]))
+    begin, end = next_store(kernel, pattern)
     code = [wait if begin < place < end and re.match(check_isa.ARRIVED, line) else line
             for place, line in enumerate(kernel.code)]
     return dataclasses.replace(kernel, code=code)
@@ -280,15 +282,13 @@ def parts(kernels, architecture):
             if any(line.startswith("buffer_wbl2") for line in kernel.code):
                 found = found_in(edited(kernel, "buffer_wbl2", None, 0, 99), architecture, classes)
                 yield f"no write-back in {check_isa.part_of(kernel.name)}", found, ["ordered: "]
-
-
             yield from faults_of_access(kernel, architecture, classes)
 
 
 def faults_of_access(kernel, architecture, classes):
     """Another scope, another instruction, no invalidation of caches."""
     part = check_isa.part_of(kernel.name)
-    if part in check_isa.SEQUENCES:
+    if check_isa.sequence_of(part, architecture):
         yield from faults_of_sequence(kernel, architecture, classes)
     if part == "FenceBetween":
         return
@@ -334,9 +334,8 @@ def with_flag_first(kernel, place):
 def library(kernels, architecture):
     """Faults in the fused operations themselves, at each place in turn; of two types of the four, with both engines.
     Only what the rule at stake finds counts: some faults break another one as well."""
-    first = "buffer_inv sc0 sc1" if architecture == "gfx942" else "buffer_invl2"
-    back = "buffer_wbl2 sc0 sc1" if architecture == "gfx942" else "buffer_wbl2"
-    counted = "buffer_inv sc1" if architecture == "gfx942" else "buffer_wbinvl1_vol"
+    first, back = check_isa.SYSTEM_INVALIDATIONS[architecture][0], check_isa.SYSTEM_WRITE_BACK[architecture]
+    counted = check_isa.DEVICE_INVALIDATIONS[architecture][0]
     for kernel in kernels:
         classes = check_isa.classes_of_library(kernel.name)
         if FUSED not in classes or check_isa.element_of(kernel.name) not in ("double", "KokkosIris::half_t"):

@@ -16,6 +16,7 @@
 
 namespace KokkosIris::Impl::Sm90 {
 
+/// For Products::accumulate() where there is nothing to do meanwhile.
 struct Nothing {
   __device__ void operator()() const {}
 };
